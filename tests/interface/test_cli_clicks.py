@@ -106,7 +106,7 @@ def test_compare_by_clicks_writes_a_folder_and_grades_where_there_are_some(capsy
     assert [line.split("  ")[0] for line in out.splitlines()[1:3]] == ["the order shown", "ranksvm"]
     assert "nDCG@10" not in out.splitlines()[0]
     assert "Annotators and clicks may disagree" in " ".join(out.split())
-    assert "ranksvm, part 3 of 3" in err
+    assert "Fold3 ranksvm: not chosen on validation" in err
     content = json.loads((folder / "one" / "results.json").read_text())
     assert [row["better"] for row in content["rows"]][1]
     assert (content["seed"], content["command"][0]) == (0, "directrank")
@@ -132,7 +132,7 @@ def test_compare_by_clicks_writes_a_folder_and_grades_where_there_are_some(capsy
     (folder / "one" / "results.json").write_text(json.dumps(content))
     code, out, err = run(capsys, "report", "one", "-o", "page.html")
     assert (code, len(err.splitlines())) == (3, 1)
-    assert "results.json: not results of directrank compare --clicks, or changed; rerun that command" in err
+    assert "results.json: not results of directrank compare, or damaged" in err
     code, out, _ = run(capsys, *words, "--out", "two", "--json", "--baseline", "ranksvm, clicks as labels")
     assert code == 0
     (row,) = [row for row in json.loads(out)["rows"] if row["name"] == "ranksvm, clicks as labels"]
@@ -145,12 +145,11 @@ def test_compare_by_clicks_writes_a_folder_and_grades_where_there_are_some(capsy
     (folder / "p.json").write_text('[{"position": 1, "propensity": 1}, {"position": 2, "propensity": 0.5}]')
     for more, code, message in (
         (("--refit",), 2, "--refit: a comparison by --clicks does not have this option"),
-        (("--seeds", "5,6,7"), 2, "--seeds: a comparison by --clicks does not have this option"),
-        (("--grid", "penalty=0.1,1"), 2, "--grid: a comparison by --clicks does not have this option"),
+        (("--grid", "leaves=7,31"), 2, "--grid leaves=7,31: no method has a parameter 'leaves'"),
         (("--no-audit",), 2, "--audit/--no-audit: a comparison by --clicks does not have this option"),
         (("--measures", "AP,RR"), 2, "name one measure on grades"),
         (("--select-by", "AP"), 2, "affine in the labels"),
-        (("--dry-run",), 2, "--dry-run and --format"),
+        (("--format", "csv"), 2, "--format: a comparison by --clicks does not have this option"),
         (("--propensities", "p.json"), 3, "has rank 3, but propensities are of ranks 1-2;"),
         (("--split", "time"), 3, "no column is called like time"),
     ):
@@ -159,6 +158,33 @@ def test_compare_by_clicks_writes_a_folder_and_grades_where_there_are_some(capsy
         assert message in err.splitlines()[-1]
     code, _, err = run(capsys, "compare", "graded.csv", "--split", "time")
     assert (code, "these go with --clicks" in err) == (2, True)
+
+
+def test_compare_by_clicks_has_the_grid_and_the_seeds_of_a_comparison(capsys, folder):
+    documents(folder, "docs.csv", graded=False)
+    words = (
+        "compare", "docs.csv", "--clicks", "log.csv", "--methods", "ranksvm", "--kfold", "3", "--out", "out",
+        "--grid", "penalty=10,0.1", "--seeds", "5,6",
+    )  # fmt: skip
+    code, out, err = run(capsys, *words, "--dry-run")
+    # Of three rows, two points and a last fit, on three folds with two seeds.
+    assert (code, out) == (0, "54 fits: 3 methods, 3 folds of docs.csv\n"), err
+    assert not (folder / "out").exists()
+    code, out, err = run(capsys, *words)
+    assert code == 0, err
+    content = json.loads((folder / "out" / "results.json").read_text())
+    assert content["seeds"] == [5, 6]
+    assert "means of 2 seeds" in content["lines"]
+    assert {len(cell["tried"]) for cell in content["cells"]} == {4}
+    assert all(line in " ".join(out.split()) for line in content["lines"])
+    shown = unescape((folder / "out" / "report.html").read_text())
+    for cell in content["cells"]:
+        assert f"{cell['chosen']['penalty']:g}" in shown
+    before = {path.name for path in (folder / "out" / "store").iterdir()}
+    code, again, err = run(capsys, *words)
+    assert (code, again) == (0, out)
+    assert "9 of 9 cells are finished, 0 fits left" in err
+    assert {path.name for path in (folder / "out" / "store").iterdir()} == before
 
 
 def test_measures_of_a_fit_by_clicks(capsys, folder):

@@ -12,11 +12,8 @@ if TYPE_CHECKING:
     from directrank.apps.clicks.checking import LogCheck, check_clicks
     from directrank.apps.clicks.comparing import (
         CLICK_METHODS,
-        UNBIASED,
-        ClickComparison,
-        TrainingPart,
-        click_methods,
         compare_clicks,
+        plan_clicks,
     )
     from directrank.apps.clicks.counterfactual import (
         Difference,
@@ -37,6 +34,7 @@ if TYPE_CHECKING:
     )
     from directrank.apps.clicks.safety import Safe, safe_ranker
     from directrank.apps.clicks.simulator import click_chances, make_clicks
+    from directrank.apps.clicks.training import UNBIASED, TrainingPart, click_methods
     from directrank.apps.clicks.trust import estimate_trust
 
 
@@ -45,7 +43,6 @@ __all__ = [
     "BASELINES",
     "CLICK_METHODS",
     "UNBIASED",
-    "ClickComparison",
     "ClickLog",
     "Difference",
     "LogCheck",
@@ -67,6 +64,7 @@ __all__ = [
     "label_clicks",
     "make_clicks",
     "never_shown",
+    "plan_clicks",
     "predict_labels",
     "read_clicks",
     "safe_ranker",

@@ -393,7 +393,8 @@ class Difference:
             name: getattr(self, name) if np.isfinite(getattr(self, name)).all() else None
             for name in ("by_sessions", "by_queries")
         }
-        return {**vars(self), **intervals, "better": self.is_better, "flags": self.flags()}
+        lists = {"doubts": [*self.doubts], "flags": self.flags()}
+        return {**vars(self), **intervals, **lists, "better": self.is_better}
 
     def flags(self) -> list[str]:
         """Return what makes the figures doubtful."""
@@ -443,8 +444,8 @@ def evaluate_clicks(
         With covariance: intervals carry the errors of propensities. Without, these are taken as known.
     rankings : mapping of str to ranking
         A path of a TREC run, or of a table with qid, docid and score; three arrays of these; QueryGroups with
-        a fitted ranker or with scores; or None for the order that the log shows. Equal scores share the
-        weights of their ranks.
+        a fitted ranker or with scores; None for the order that the log shows; or a list of these, such as
+        of several seeds, which counts with their mean. Equal scores share the weights of their ranks.
     measure : str or Measure, default="DCG@10"
         DCG (gains are linear), P or RBP.
     baseline : str, optional
@@ -469,66 +470,110 @@ def evaluate_clicks(
     MeasureNameError
         If the measure is not affine in labels.
     """
-    weight_of, predicted = click_measure(measure), None
-    how = how or default_how(documents, log)
-    check_choice("how", how, EVALUATED)
-    if how == "dr":
-        if documents is None:
-            raise ValueError("doubly robust estimates need the documents with their features")
-        log, predicted = _with_documents(log, documents, propensities, how, clip)
-    cells, pages, on_pages = cells_of(log, propensities), log.pages(), Pages.of(log, weight_of)
-    logged = on_pages.shown
-    weights, unseen, absent = {}, {}, {}
-    for name, ranking in rankings.items():
-        weights[name], unseen[name], absent[name] = (
-            (logged, 0.0, 0.0) if ranking is None else ranking_weights(log, on_pages, name, ranking)
+    return Earnings.of(log, propensities, measure, how, clip, documents).differences(rankings, baseline)
+
+
+@dataclass(frozen=True, eq=False)
+class Earnings:
+    """The labels and pages of a log, by which any ranking of its documents is measured.
+
+    See `evaluate_clicks`. A list of rankings, such as those of several seeds, counts with their mean.
+    """
+
+    log: ClickLog
+    propensities: Propensities
+    how: str
+    clip: float
+    predicted: np.ndarray | None
+    cells: ClickLog
+    credit: Credits
+    on_pages: Pages
+
+    @classmethod
+    def of(
+        cls, log: ClickLog, propensities: Propensities, measure: str | Measure, how: str | None = None,
+        clip: float = 0.0, documents: QueryGroups | None = None,
+    ) -> "Earnings":  # fmt: skip
+        """Return those of a log by its propensities; arguments as in `evaluate_clicks`."""
+        weight_of, predicted = click_measure(measure), None
+        how = how or default_how(documents, log)
+        check_choice("how", how, EVALUATED)
+        if how == "dr":
+            if documents is None:
+                raise ValueError("doubly robust estimates need the documents with their features")
+            log, predicted = _with_documents(log, documents, propensities, how, clip)
+        cells = cells_of(log, propensities)
+        credit = click_credits(cells, propensities, how, clip, predicted)
+        return cls(log, propensities, how, clip, predicted, cells, credit, Pages.of(log, weight_of))
+
+    def weights(self, name: str, ranking: Any) -> tuple[np.ndarray, float, float]:
+        """Return the weight of each item in a ranking, as `ranking_weights`; None is the order shown."""
+        if isinstance(ranking, list):
+            weights, unseen, absent = zip(*(self.weights(name, one) for one in ranking), strict=True)
+            return np.mean(weights, axis=0), float(np.mean(unseen)), float(np.mean(absent))
+        if ranking is None:
+            return self.on_pages.shown, 0.0, 0.0
+        return ranking_weights(self.log, self.on_pages, name, ranking)
+
+    def by_query(self, name: str, ranking: Any) -> np.ndarray:
+        """Return what a ranking earns an answer of each query, (n_queries,)."""
+        return np.bincount(
+            self.log.query, self.weights(name, ranking)[0] * self.credit.label, self.log.n_queries
         )
-    check_baseline(baseline, weights)
-    traffic = pages / pages.sum()
-    share = traffic[log.query]
-    credit, naive = (
-        click_credits(cells, propensities, how, clip, predicted),
-        click_credits(cells, None, "naive"),
-    )
-    place = propensities.of_cells(cells)
-    influence, others = _influence(log, propensities)
-    labelled, rows = log.sums(log.impressions) > 0 if predicted is None else np.ones(log.n_items, bool), []
-    for name, weight in weights.items():
-        change = (weight - (logged if baseline is None else weights[baseline])) * share
-        if propensities.offset is not None:
-            _require_equal_totals(log, name, change * labelled)
-        contribution = change * credit.label
-        difference = float(contribution.sum())
-        x = change[cells.item] * credit.click
-        gradient = np.bincount(place, change[cells.item] * credit.slope, len(propensities.position))
-        carried = 0.0
-        if propensities.covariance is not None:
-            carried = float(gradient @ propensities.covariance @ gradient)
-        by_sessions = float(x**2 @ cells.clicks) + carried
-        of_query = np.bincount(log.query, contribution, log.n_queries) - traffic * difference
-        if influence is not None and others is not None:
-            by_queries = float(((of_query + influence @ gradient) ** 2).sum())
-            by_queries += float(((others @ gradient) ** 2).sum())
-        else:
-            by_queries = float((of_query**2).sum()) + carried
-        if propensities.replicates is not None:
-            by_queries = by_sessions = _jackknife(log, propensities, change, how, clip, predicted)
-        effective_queries = pages.sum() ** 2 / (pages**2).sum()
-        by_queries *= effective_queries / max(effective_queries - 1.0, 1e-9)
-        size = np.abs(x) @ cells.clicks
-        rows.append(
-            Difference(
-                name, float((weight * share) @ credit.label), difference,
-                _interval(difference, by_sessions, np.inf),
-                _interval(difference, by_queries, effective_queries - 1)
-                if has_clusters(pages) else (float("nan"), float("nan")),
-                float(change @ naive.label), float(size**2 / max(x**2 @ cells.clicks, 1e-300)),
-                float(np.abs(x)[cells.clicks > 0].max(initial=0.0) / max(size, 1e-300)), unseen[name],
-                credit.clipped, absent[name], tuple(propensities.doubts()),
-                float(effective_queries),
-            )
+
+    def differences(self, rankings: Mapping[str, Any], baseline: str | None = None) -> list[Difference]:
+        """Return what rankings earn more than a baseline; see `evaluate_clicks`."""
+        log, propensities, how, clip, predicted = (
+            self.log, self.propensities, self.how, self.clip, self.predicted,
         )  # fmt: skip
-    return rows
+        cells, credit, pages, logged = self.cells, self.credit, self.log.pages(), self.on_pages.shown
+        weights, unseen, absent = {}, {}, {}
+        for name, ranking in rankings.items():
+            weights[name], unseen[name], absent[name] = self.weights(name, ranking)
+        check_baseline(baseline, weights)
+        traffic = pages / pages.sum()
+        share = traffic[log.query]
+        naive = click_credits(cells, None, "naive")
+        place = propensities.of_cells(cells)
+        influence, others = _influence(log, propensities)
+        labelled = np.ones(log.n_items, bool) if predicted is not None else log.sums(log.impressions) > 0
+        rows = []
+        for name, weight in weights.items():
+            change = (weight - (logged if baseline is None else weights[baseline])) * share
+            if propensities.offset is not None:
+                _require_equal_totals(log, name, change * labelled)
+            contribution = change * credit.label
+            difference = float(contribution.sum())
+            x = change[cells.item] * credit.click
+            gradient = np.bincount(place, change[cells.item] * credit.slope, len(propensities.position))
+            carried = 0.0
+            if propensities.covariance is not None:
+                carried = float(gradient @ propensities.covariance @ gradient)
+            by_sessions = float(x**2 @ cells.clicks) + carried
+            of_query = np.bincount(log.query, contribution, log.n_queries) - traffic * difference
+            if influence is not None and others is not None:
+                by_queries = float(((of_query + influence @ gradient) ** 2).sum())
+                by_queries += float(((others @ gradient) ** 2).sum())
+            else:
+                by_queries = float((of_query**2).sum()) + carried
+            if propensities.replicates is not None:
+                by_queries = by_sessions = _jackknife(log, propensities, change, how, clip, predicted)
+            effective_queries = pages.sum() ** 2 / (pages**2).sum()
+            by_queries *= effective_queries / max(effective_queries - 1.0, 1e-9)
+            size = np.abs(x) @ cells.clicks
+            rows.append(
+                Difference(
+                    name, float((weight * share) @ credit.label), difference,
+                    _interval(difference, by_sessions, np.inf),
+                    _interval(difference, by_queries, effective_queries - 1)
+                    if has_clusters(pages) else (float("nan"), float("nan")),
+                    float(change @ naive.label), float(size**2 / max(x**2 @ cells.clicks, 1e-300)),
+                    float(np.abs(x)[cells.clicks > 0].max(initial=0.0) / max(size, 1e-300)), unseen[name],
+                    credit.clipped, absent[name], tuple(propensities.doubts()),
+                    float(effective_queries),
+                )
+            )  # fmt: skip
+        return rows
 
 
 def _interval(value: float, variance: float, freedom: float) -> tuple[float, float]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from directrank.apps.experiments.results.evaluated import evaluate_runs, evaluate_submissions
     from directrank.apps.experiments.results.tables import Table
     from directrank.apps.experiments.results.verdict import Verdict, verdict
-    from directrank.apps.experiments.run.arrays import stored_arrays
     from directrank.apps.experiments.run.protocol import compare
+    from directrank.apps.experiments.run.scored import ScoredFold, ScoredPlan, ScoredRow, plan_scored
     from directrank.apps.experiments.splitting import leave_last_out
     from directrank.apps.experiments.store.identity import environment
 
@@ -26,6 +26,9 @@ __all__ = [
     "Comparison",
     "ExternalEstimator",
     "Observer",
+    "ScoredFold",
+    "ScoredPlan",
+    "ScoredRow",
     "Table",
     "Verdict",
     "by_category",
@@ -34,9 +37,9 @@ __all__ = [
     "evaluate_runs",
     "evaluate_submissions",
     "leave_last_out",
+    "plan_scored",
     "query_categories",
     "read_results",
-    "stored_arrays",
     "verdict",
 ]
 

@@ -9,24 +9,19 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
 from directrank.apps.experiments import Comparison
-from directrank.apps.report import clicks
 from directrank.apps.report.blocks import plural
 from directrank.apps.report.charts import lines_of
 from directrank.apps.report.facts import Facts
-from directrank.apps.report.sections import about, models, results
+from directrank.apps.report.sections import about, clicks, models, results
 from directrank.apps.report.sections.results import opening
-from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.strict_json import JSONObject
-
-if TYPE_CHECKING:
-    from directrank.apps.clicks import ClickComparison
 
 
 class Section(NamedTuple):
@@ -62,14 +57,22 @@ STYLES = ("page.css", "tables.css", "charts.css", "controls.css", "print.css")
 SCRIPTS = ("page.js", "tables.js", "curves.js", "contrasts.js", "queries.js")
 
 
-def write_report(result: "Comparison | ClickComparison", path: str | os.PathLike) -> None:
+#: Those of a comparison by clicks.
+BY_CLICKS = (
+    Section("results", "Methods", clicks.methods, open=True),
+    Section("curve", "Propensities", clicks.curve, open=True),
+    *(section for section in SECTIONS if section.id in ("settings", "training", "time", "reproduce")),
+)
+
+
+def write_report(result: Comparison, path: str | os.PathLike) -> None:
     """Write the page of a comparison, whole or not at all.
 
     Parameters
     ----------
-    result : Comparison or ClickComparison
-        From `directrank.compare`, or read back with `directrank.apps.experiments.read_results`; or from
-        `directrank.apps.clicks.compare_clicks`.
+    result : Comparison
+        From `directrank.compare` or `directrank.apps.clicks.compare_clicks`, or read back with
+        `directrank.apps.experiments.read_results`.
     path : path
 
     Raises
@@ -77,34 +80,7 @@ def write_report(result: "Comparison | ClickComparison", path: str | os.PathLike
     OSError
         If the file cannot be written.
     """
-    page = render(result) if isinstance(result, Comparison) else render_clicks(result.to_dict())
-    write_atomically(path, page)
-
-
-def render_clicks(content: JSONObject, source: str = "clicks") -> str:
-    """Return the page of a comparison by clicks, of the content of its results.json.
-
-    Raises
-    ------
-    DataError
-        If it has another content.
-    """
-    try:
-        sections = [
-            {"id": "results", "title": "Methods", "open": True, "blocks": lines_of(clicks.methods(content))},
-            {"id": "curve", "title": "Propensities", "open": True, "blocks": lines_of(clicks.curve(content))},
-        ]
-        return document(
-            "Methods compared by clicks",
-            plural(len(content["rows"]), "ranking"),
-            lines_of(clicks.opening(content)),
-            sections,
-        )
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise DataError(
-            f"{source}: not results of directrank compare --clicks, or damaged ({type(error).__name__}: "
-            f"{error}); rerun that command"
-        ) from None
+    write_atomically(path, render(result))
 
 
 def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
@@ -114,21 +90,24 @@ def render(result: Comparison, sections: Sequence[Section] = SECTIONS) -> str:
     and the script creates text nodes, never markup.
     """
     facts = Facts(result)
+    by_clicks = result.by_clicks is not None
+    sections = BY_CLICKS if by_clicks else sections
     written = datetime.fromisoformat(facts.content.written)
     sizes = f"{plural(len(result.trained), 'method')}, {plural(len(result.folds), 'fold')}"
     if not facts.trained:
         sizes = plural(len(result.methods), "run")
     return document(
-        f"{result.dataset}: {'ranking methods' if facts.trained else 'rankings'} compared",
+        f"{result.dataset}: {'ranking methods' if facts.trained else 'rankings'} compared"
+        f"{' by clicks' * by_clicks}",
         f"{sizes}, {written:%Y-%m-%d %H:%M} UTC, directrank {facts.content.environment['directrank']}",
-        lines_of(opening(facts)),
+        lines_of((clicks.opening if by_clicks else opening)(facts)),
         [
             {"id": section.id, "title": section.title, "open": section.open, "blocks": lines_of(blocks)}
             for section in sections
             if (blocks := section.build(facts))
         ],
-        payload(facts),
-        SCRIPTS,
+        None if by_clicks else payload(facts),
+        () if by_clicks else SCRIPTS,
     )
 
 

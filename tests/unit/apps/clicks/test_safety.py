@@ -107,7 +107,7 @@ def test_the_bound_by_hand():
 def test_a_comparison_has_a_safe_row_of_each_method():
     log = log_of(5000)
     result = compare_clicks(GROUPS, log, "regression", folds=2, safe=good())
-    assert "regression, safe" in [row.name for row in result.rows]
+    assert "regression, safe" in [row.name for row in result.content.rows]
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.5, 0.8])

@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from directrank.apps.cli.failures import DATA, InterruptedRunError, UsageError, usage
+from directrank.apps.cli.failures import DATA, UsageError, usage
 from directrank.apps.cli.options import JSON, Quiet, argument, assignments, option, target
 from directrank.apps.cli.output import (
     print_columns,
@@ -25,6 +25,7 @@ from directrank.storage.strict_json import JSONObject
 if TYPE_CHECKING:
     from directrank.apps.clicks import ClickLog, Propensities
     from directrank.apps.evaluation import Gate
+    from directrank.apps.experiments import ScoredPlan
     from directrank.apps.experiments.options import Options
     from directrank.data import QueryGroups
 
@@ -479,73 +480,54 @@ def _against_the_log(log: "ClickLog", given: "Propensities") -> tuple[float, flo
     return min(len(pairs) * smallest(agree), 1.0), gain, min(len(pairs) * held_out, 1.0)
 
 
-#: Options of `directrank compare` that a comparison by clicks has.
-COMPARED = (
-    "select_by", "measures", "settings", "out", "force", "name", "seed", "missing", "qid", "label", "docid",
-    "features", "drop", "categorical", "kfold", "baseline", "own", "selection_measure", "jobs",
+#: Options of `directrank compare` that are about grades, or about folds of other data than a log; and those
+#: of training, which a comparison by clicks has, too.
+BY_GRADES = (
+    "convention", "fold_by", "split_by", "test_from", "vali_from", "split_last", "refit", "correction",
+    "family", "audit", "first_stage", "judge", "keep_models",
+)  # fmt: skip
+TRAINING = (
+    "settings", "grids", "search", "seed", "seeds", "restarts", "out", "force", "name", "jobs", "scheduler",
+    "baseline",
 )  # fmt: skip
 
 
-def compare_by_clicks(
-    data: Path, methods: str, options: "Options", folder: Path, log: Path,
-    propensities: Path | None, split: str, safe: Path | None, how: str | None, *, json: bool = False,
-) -> None:  # fmt: skip
-    """Train methods on a log, and print what each would have earned on queries or days it did not see."""
+def plan_by_clicks(
+    data: Path, methods: str, options: "Options", log: Path, propensities: Path | None, split: str,
+    safe: Path | None, how: str | None,
+) -> "ScoredPlan":  # fmt: skip
+    """Return the plan of a comparison by a log, on queries or days that methods do not see."""
     from directrank.apps.cli.settings import read_documents
-    from directrank.apps.clicks import CLICK_METHODS, UNBIASED, click_measure, click_methods, compare_clicks
-    from directrank.apps.experiments.plan.entries import overridden
-    from directrank.apps.experiments.plan.entry import MethodEntry
-    from directrank.apps.report import write_report
+    from directrank.apps.clicks import CLICK_METHODS, click_measure, plan_clicks
     from directrank.files import columns_of
-    from directrank.measures.names import split_specs
     from directrank.models import load
 
     defaults = type(options)()
     for field in fields(options):
-        if field.name not in COMPARED and getattr(options, field.name) != getattr(defaults, field.name):
+        if field.name in BY_GRADES and getattr(options, field.name) != getattr(defaults, field.name):
             flag = get_args(field.type)[1].flags.split()[0]
             raise UsageError(f"{flag}: a comparison by --clicks does not have this option")
-    by_default = options.measures == defaults.measures
-    if len(options.measures) > 1 and not by_default:
+    if len(options.measures) > 1 and options.measures != defaults.measures:
         raise UsageError("--measures: with --clicks name one measure on grades, such as nDCG@10")
-    measure = "DCG@10" if options.select_by == defaults.select_by else options.select_by
-    asked, pieces = click_measure(measure), split_specs(CLICK_METHODS if methods == "all" else methods)
-    with usage():
-        ours = [
-            MethodEntry.of(method)
-            for piece in pieces
-            if piece not in UNBIASED
-            for method in click_methods(piece, asked)
-        ]
-        ours = overridden(ours, options.settings or {}, {})
-        chosen = [*ours, *(piece for piece in pieces if piece in UNBIASED)]
+    measure = click_measure("DCG@10" if options.select_by == defaults.select_by else options.select_by)
     reading = options.read_options()
     columns = columns_of(data, replace(reading, labelled=False))
     has_grades = columns is None or columns.label is not None
     groups = read_documents(data, replace(reading, labelled=has_grades))
     logged = Logging().read(log, by_day=split == "time")
-    with spinner("comparing") as say:
-        try:
-            result = compare_clicks(
-                groups, logged, chosen, measure=measure, grades=options.measures[0], split=split,
-                folds=options.kfold or 5,
-                propensities=None if propensities is None else _of_file(propensities, logged), how=how,
-                baseline=options.baseline, seed=options.seed, out=folder, force=options.force,
-                jobs=options.jobs, command=["directrank", *sys.argv[1:]],
-                safe=None if safe is None else load(safe), observe=say if sys.stderr.isatty() else remark,
-            )  # fmt: skip
-        except KeyboardInterrupt:
-            raise InterruptedRunError(
-                f"interrupted; rankings that are finished are saved in {folder}: rerun the same command to "
-                "resume"
-            ) from None
-    page = folder / "report.html"
-    write_report(result, page)
-    if json:
-        print_json({**result.to_dict(), "folder": str(folder), "page": str(page)})
-        return
-    print_columns(result.columns, result.table(), wrap=(0,))
+    with usage():
+        return plan_clicks(
+            groups, logged, CLICK_METHODS if methods == "all" else methods, measure=measure,
+            grades=options.measures[0], split=split, folds=options.kfold or 5,
+            propensities=None if propensities is None else _of_file(propensities, logged), how=how,
+            safe=None if safe is None else load(safe),
+            **{name: getattr(options, name) for name in TRAINING},
+        )  # fmt: skip
+
+
+def print_by_clicks(content: Any) -> None:
+    """Print the rows of a comparison by clicks, and what makes them doubtful."""
+    print_columns(content.headings, content.table(), wrap=(0,))
     print()
-    for line in result.lines:
+    for line in content.lines:
         print_paragraph(line)
-    remark(f"Written: {folder}/results.json, results.csv, table.txt. Open {page}")

@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from directrank.apps.cli.commands.clicks import Known, Labels, compare_by_clicks
+from directrank.apps.cli.commands.clicks import Known, Labels, plan_by_clicks, print_by_clicks
 from directrank.apps.cli.commands.judging import print_judged
 from directrank.apps.cli.failures import (
     DONE,
@@ -35,7 +36,6 @@ from directrank.apps.cli.options import (
 from directrank.apps.cli.output import print_gate, print_json, print_table, remark
 from directrank.apps.cli.settings import check_folder, check_page
 from directrank.apps.experiments.options import Options
-from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 from directrank.storage.names import slug
 
@@ -147,13 +147,8 @@ def compare(
             raise UsageError("--fold-by and --split-by: a comparison by --clicks is divided by --split")
         if not_worse:
             raise UsageError("--not-worse: with --clicks, give it to `directrank evaluate --clicks`")
-        if dry_run or form != "text":
-            raise UsageError("--dry-run and --format: a comparison by --clicks does not have these options")
-        check_folder(folder, force=options.force)
-        compare_by_clicks(
-            source[0], ",".join(methods), options, folder, clicks, propensities, split, safe, how, json=json
-        )
-        return DONE
+        if form != "text":
+            raise UsageError("--format: a comparison by --clicks does not have this option")
     if not_worse and options.baseline is None:
         raise UsageError("--not-worse: name the method to compare with by --baseline")
     with usage():
@@ -161,10 +156,19 @@ def compare(
             options = replace(options, measures=[*options.measures, *not_worse])
         if not dry_run:
             check_folder(folder, force=options.force)
-        plan, store = prepare(data, methods, replace(options, out=folder))
+        options = replace(options, out=folder)
+        if clicks is None:
+            plan, store = prepare(data, methods, options)
+            work = partial(carry_out, plan, store)
+        else:
+            planned = plan_by_clicks(
+                source[0], ",".join(methods), options, clicks, propensities, split, safe, how
+            )
+            plan, work = planned.plan, planned.carry_out
     if dry_run:
-        with usage():
-            read_folds(plan)
+        if clicks is None:
+            with usage():
+                read_folds(plan)
         sizes = {"cells": len(plan.cells), "finished": len(plan.finished)}
         if json:
             print_json({**sizes, "fits": plan.n_fits, "fits_left": plan.n_fits_left})
@@ -172,11 +176,15 @@ def compare(
             print(plan_line(plan))
         return DONE
     command = ["directrank", *sys.argv[1:]]
-    result = _observed(lambda observer: carry_out(plan, store, observer, command), folder, verbose=verbose)
+    result = _observed(lambda observer: work(observer, command), folder, verbose=verbose)
 
     gate = result.gate(not_worse) if not_worse else None
 
     def show(page: Path) -> None:
+        if result.by_clicks is not None:
+            print_by_clicks(result.by_clicks)
+            remark(f"Written: {folder}/results.json, results.csv, table.txt. Open {page}")
+            return
         tables = [result.headline(convention) for convention in result.conventions]
         if len(result.folds) > 1:
             tables.append(result.by_fold(result.conventions[0], result.main))
@@ -219,37 +227,18 @@ def report(
 ) -> None:
     """Write one HTML page about a comparison, or a model; it needs no other file and no network."""
     from directrank.apps.experiments import read_results
-    from directrank.apps.report import model_card, render_clicks, write_report
+    from directrank.apps.report import model_card, write_report
 
     results = run / "results.json"
     check_page(out, "--out", run, results, printing=json)
     if run.is_file():
         write_atomically(out, model_card(run).page())
-    elif (content := _by_clicks(results)) is not None:
-        write_atomically(out, render_clicks(content, str(results)))
     else:
         write_report(read_results(run), out)
     if json:
         print_json({"page": str(out)})
     else:
         remark(f"Written: {out}")
-
-
-def _by_clicks(results: Path) -> dict[str, Any] | None:
-    """Return the results of a comparison by clicks; None of another one, or of no file."""
-    from directrank.storage.strict_json import StrictJSONError, parse, take_signature
-
-    try:
-        content = parse(results.read_bytes()) if results.is_file() else None
-    except StrictJSONError:  # As any other damaged results.
-        return None
-    if not isinstance(content, dict) or "propensities" not in content:
-        return None
-    if "sha256" not in content or not take_signature(content):
-        raise DataError(
-            f"{results}: not results of directrank compare --clicks, or changed; rerun that command"
-        )
-    return content
 
 
 def _observed(work: Callable[["Lines"], Any], folder: Path, *, verbose: bool = False) -> Any:

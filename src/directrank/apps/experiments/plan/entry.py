@@ -6,12 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from directrank.apps.auto import AutoRanker
-from directrank.apps.experiments.store.records import UNKNOWN
+from directrank.apps.experiments.store.records import UNKNOWN, Measured
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.estimators import Ranker
@@ -74,6 +74,34 @@ class Learned:
     scaling: tuple[str, str] = ("none", "")  # The kind, and the reason for it
     ranker: Any = None  # None where only scores are known
 
+    @classmethod
+    def of(cls, fitted: Any, vali: np.ndarray | None, test: np.ndarray | None, ranker: Any = None) -> Self:
+        """Return scores, and how the training of a ranker of directrank ended."""
+        return cls(
+            vali,
+            test,
+            fitted.status_,
+            getattr(fitted, "message_", ""),
+            remedy=remedy(fitted),
+            history=fitted.history_,
+            certificate=fitted.certificate_,
+            notes=list(fitted.notes_),
+            scaling=(fitted.scaling_, fitted.scaling_reason_),
+            ranker=ranker,
+        )
+
+
+class Measuring(Protocol):
+    """What measures scores of a fold in place of grades, such as a log of clicks."""
+
+    def validation(self, fold: str, scores: np.ndarray) -> float:
+        """Return the value of scores of the validation set."""
+        ...
+
+    def measured(self, fold: str, scores: Mapping[str, np.ndarray]) -> Measured:
+        """Return what the record of a cell holds of scores of the test set, and of the validation set."""
+        ...
+
 
 class Entry(ABC):
     """A row of a comparison: what is trained at every point of a grid.
@@ -92,6 +120,8 @@ class Entry(ABC):
         Whether documents may be without a score: runs hold what was retrieved.
     reads_docid : bool
         Whether the names of documents decide the scores: runs find documents by them.
+    measuring : Measuring or None
+        What measures the scores; None for the grades of the data.
     """
 
     label: str
@@ -101,6 +131,7 @@ class Entry(ABC):
     is_random = False
     partial = False
     reads_docid = False
+    measuring: Measuring | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -221,18 +252,8 @@ class MethodEntry(Configured, Entry):
             ranker.fit_among(task.fitted, task.train, eval_set=task.vali, refit=refit)
         else:
             ranker.fit(task.train, eval_set=task.vali, refit=refit)
-        return Learned(
-            None if refit or task.vali is None else ranker.predict(task.vali),
-            None,
-            ranker.status_,
-            getattr(ranker, "message_", ""),
-            remedy=remedy(ranker),
-            history=ranker.history_,
-            certificate=ranker.certificate_,
-            notes=list(ranker.notes_),
-            scaling=(ranker.scaling_, ranker.scaling_reason_),
-            ranker=ranker,
-        )
+        vali = None if refit or task.vali is None else ranker.predict(task.vali)
+        return Learned.of(ranker, vali, None, ranker=ranker)
 
     def reads_select_by(self, parameters: Parameters) -> bool:
         """Say whether `select_by` can change what a fit at a point of the grid learns."""

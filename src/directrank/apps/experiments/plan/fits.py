@@ -78,6 +78,8 @@ def fit_point(
     entry = fit.method
 
     def validation(scores: np.ndarray) -> float:
+        if entry.measuring is not None:
+            return entry.measuring.validation(fit.fold.name, scores)
         return _validation(scores, train, vali, select_by, partial=entry.partial)
 
     def fitted() -> FitRecord:

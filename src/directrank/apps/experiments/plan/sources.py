@@ -43,7 +43,8 @@ class Splits(NamedTuple):
 class FoldSource:
     """One fold: its name, SHA-256 and files of each split, how to read it, and columns of its tables.
 
-    The function refuses splits that share queries. Data in memory have no files.
+    The function refuses splits that share queries. Data in memory have no files. Those that are not `judged`
+    need no relevance: their rows know what measures them.
     """
 
     name: str
@@ -51,6 +52,7 @@ class FoldSource:
     files: Mapping[str, Sequence[str]]
     load: Callable[[], Splits]
     columns: Sequence[Columns] = ()
+    judged: bool = True
 
     def reading(self, missing: str | float, *, docid: bool) -> JSONObject:
         """Return what decides how the files are read, without the names of documents unless `docid`."""
@@ -240,7 +242,7 @@ class FoldReader:
             self._last.clear()  # free the old fold before reading the new one
             splits = fold.load()
             for name, split in splits._asdict().items():
-                if not split.labelled:
+                if fold.judged and not split.labelled:
                     problem = "has no relevance; a comparison needs it in all three files"
                     raise DataError(f"{split.name or name}: {problem}")
             # Every method gets the same features, which know the training set alone.

@@ -17,6 +17,7 @@ import numpy as np
 from directrank.apps.evaluation import Gate, gated
 from directrank.apps.experiments.results.tables import (
     Table,
+    aligned,
     contrasts_csv,
     csv_text,
     html,
@@ -29,6 +30,7 @@ from directrank.apps.experiments.store.records import (
     STANDARD,
     UNKNOWN,
     Compared,
+    ComparedByClicks,
     Described,
     FailedCell,
     Parameters,
@@ -191,6 +193,8 @@ class Comparison:
         self._finished = {(cell.method, cell.fold): cell for cell in (*self.finished, *content.references)}
 
     def __repr__(self) -> str:
+        if self.by_clicks is not None:
+            return "\n".join(aligned([self.by_clicks.headings, *self.by_clicks.table()]))
         table, more = self._first_rows()
         return plain_text(table) + (f"\n… and {more} more" if more else "")
 
@@ -203,6 +207,11 @@ class Comparison:
         table = self.headline(self.conventions[0])
         first = replace(table, caption="; ".join(self.computed(STANDARD)), rows=table.rows[:SHOWN])
         return first, len(table.rows) - len(first.rows)
+
+    @property
+    def by_clicks(self) -> ComparedByClicks | None:
+        """The content of a comparison by clicks; None of another one."""
+        return self.content if isinstance(self.content, ComparedByClicks) else None
 
     @property
     def dataset(self) -> str:
@@ -529,26 +538,36 @@ class Comparison:
         """Write the results and the table of the requested convention; each file is complete or unchanged.
 
         The files are results.csv, results.standard.csv, results.json, table.txt, table.md, table.tex and, if
-        differences were tested, significance.csv.
+        differences were tested, significance.csv; of a comparison by clicks results.csv, results.json and
+        table.txt.
 
         Raises
         ------
         OSError
             If the folder cannot be written.
         """
-        folder, convention = Path(folder), self.conventions[0]
+        folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        for name, text in {"results.json": signed(self.to_dict()), **self._texts()}.items():
+            write_atomically(folder / name, text)
+
+    def _texts(self) -> dict[str, str]:
+        """Return the text of each file beside results.json."""
+        content, convention = self.content, self.conventions[0]
+        if (by_clicks := self.by_clicks) is not None:
+            return {
+                "results.csv": csv_text(by_clicks.headings, by_clicks.table()),
+                "table.txt": "\n".join([repr(self), "", *by_clicks.lines]) + "\n",
+            }
         table = self.headline(convention)
         texts = {
             "results.csv": self.to_csv(convention),
             "results.standard.csv": self.to_csv(STANDARD),
-            "results.json": signed(self.to_dict()),
             **{f"table.{end}": form(table) + "\n" for end, form in TABLES.items()},
         }
-        if self.content.significance:
-            texts["significance.csv"] = contrasts_csv(self.content.significance[convention].pairs)
-        for name, content in texts.items():
-            write_atomically(folder / name, content)
+        if content.significance:
+            texts["significance.csv"] = contrasts_csv(content.significance[convention].pairs)
+        return texts
 
 
 def read_results(path: str | os.PathLike) -> Comparison:
@@ -566,7 +585,8 @@ def read_results(path: str | os.PathLike) -> Comparison:
     if not file.is_file():
         raise DataError(f"{file}: is a pipe or a device, expected the results.json of a comparison")
     try:
-        return Comparison(Compared.read(_content(file)))
+        content = _content(file)
+        return Comparison((ComparedByClicks if "propensities" in content else Compared).read(content))
     except (StrictJSONError, OddValueError) as error:
         raise DataError(
             f"{file}: not results of directrank compare, or damaged ({error}). "
@@ -579,10 +599,6 @@ def _content(file: Path) -> JSONObject:
     text = file.read_bytes()
     content = parse(text)
     form = content.get("format") if isinstance(content, dict) else None
-    if isinstance(content, dict) and "propensities" in content:
-        raise DataError(
-            f"{file}: a comparison by clicks, not of methods on grades; `directrank report` writes its page"
-        )
     if form != FORMAT:
         raise OddValueError("format", form, repr(FORMAT))
     content.pop("sha256", None)

@@ -105,7 +105,10 @@ def _tested(
     chosen = choice(fits)
     tested = {fit.seed: fit for fit in refits} or chosen
     first = next(iter(chosen))
-    rankings = {seed: _ranked_by(method, splits, fit, tested[seed], options) for seed, fit in chosen.items()}
+    fold = str(frame["fold"])
+    rankings = {
+        seed: _ranked_by(method, fold, splits, fit, tested[seed], options) for seed, fit in chosen.items()
+    }
     means = {
         name: _mean_of([getattr(ranking, name) for ranking in rankings.values()])
         for name in ("values", "per_query", "curve")
@@ -173,12 +176,15 @@ def _above(test: QueryGroups, scores: np.ndarray, ranker: Any) -> list[Above | N
 
 
 def _ranked_by(
-    method: Entry, splits: Splits, chosen: FitRecord, tested: FitRecord, options: Options
+    method: Entry, fold: str, splits: Splits, chosen: FitRecord, tested: FitRecord, options: Options
 ) -> Measured:
     scores_by_set = {
         "vali": scores_of(chosen, method, "vali", splits.vali),
         "test": scores_of(tested, method, "test", splits.test),
     }
+    if method.measuring is not None:
+        scores = {name: values for name, values in scores_by_set.items() if values is not None}
+        return method.measuring.measured(fold, scores)
     is_external = tested.state is None
     # A run need not rank the validation set, nor hold every document.
     scored = {

@@ -11,7 +11,7 @@ import numpy as np
 from directrank.apps.experiments.options import Options, taking
 from directrank.apps.experiments.plan.entries import methods_of, overridden
 from directrank.apps.experiments.plan.entry import Entry
-from directrank.apps.experiments.plan.fits import fit_point, of_columns, restored
+from directrank.apps.experiments.plan.fits import of_columns, restored, scores_of
 from directrank.apps.experiments.plan.plan import (
     Observer,
     Plan,
@@ -37,9 +37,10 @@ from directrank.apps.experiments.run.judging import (
     read_judge,
 )
 from directrank.apps.experiments.run.references import references_of
-from directrank.apps.experiments.run.sweep import Sweep, executor_of
+from directrank.apps.experiments.run.sweep import Step, Sweep, executor_of, perform
 from directrank.apps.experiments.store.identity import code_digest, environment, names_of_objects
 from directrank.apps.experiments.store.records import (
+    CHOSEN,
     Cell,
     CollectionCheck,
     Compared,
@@ -47,6 +48,7 @@ from directrank.apps.experiments.store.records import (
     DescribedMeasure,
     FailedCell,
     Failure,
+    FitRecord,
     FoldFiles,
     JudgedDifference,
     References,
@@ -253,19 +255,14 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     reading = {"missing": options.read_options().missing_rule, **options.columns}
     check = _checked_collection(plan.folds[0], reader, store, reading)
     observer.checked(check.lines)
-    for cell in plan.cells:
-        if cell.key in plan.finished:
-            observer.finished(encode(cell.named(plan.finished[cell.key])), True)
     # A first stage that is no feature, or a judge of other columns, is refused before anything is trained.
     first = plan.folds[0]
     before = [references_of(reader(first), first.name, options)]
     judge = None if options.judge is None else read_judge(options, reader(first))
-    with executor_of(plan, reader, observer) as executor:
-        records = Sweep(plan, store, observer, executor, reader).run()
+    records = _worked(plan, store, observer, reader)
     if options.keep_models:
         _save_models(plan, store, records, reader)
     before += [references_of(reader(fold), fold.name, options) for fold in plan.folds[1:]]
-    records = [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
     judged = {} if judge is None else _judged(plan, store, records, reader, judge)
     result = with_significance(
         Comparison(replace(_results(plan, check, records, before, command), judged=judged)),
@@ -277,6 +274,47 @@ def carry_out(plan: Plan, store: Store, observer: Observer, command: Sequence[st
     if options.out is not None:
         result.write(options.out)
     return result
+
+
+def _worked(plan: Plan, store: Store, observer: Observer, reader: FoldReader) -> list[Cell | FailedCell]:
+    """Work until every cell of a plan has ended, and return their records in its order."""
+    for cell in plan.cells:
+        if cell.key in plan.finished:
+            observer.finished(encode(cell.named(plan.finished[cell.key])), True)
+    with executor_of(plan, reader, observer) as executor:
+        records = Sweep(plan, store, observer, executor, reader).run()
+    return [cell.named(record) for cell, record in zip(plan.cells, records, strict=True)]
+
+
+def carry_out_scores(
+    plan: Plan, store: Store, observer: Observer, command: Sequence[str] = ()
+) -> tuple[Compared, dict[str, dict[str, list[np.ndarray]]]]:
+    """Run a plan whose rows have what measures them, and store scores.
+
+    Returns the results without tests of differences, and the scores of the test sets by row, of those that
+    failed on no fold, and by fold: of each seed.
+    """
+    if plan.options.out is not None:
+        claim_folder(plan.options.out, force=plan.options.force)
+    observer.planned(plan)
+    reader = FoldReader()
+    records = _worked(plan, store, observer, reader)
+    failed = {record.method for record in records if isinstance(record, FailedCell)}
+    scores: dict[str, dict[str, list[np.ndarray]]] = {}
+    for cell, _, fits in _tested_records(plan, store, records, reader):
+        if cell.method.label not in failed:
+            scores.setdefault(cell.method.label, {})[cell.fold.name] = [
+                fit_scores
+                for fit in fits.values()
+                if (fit_scores := scores_of(fit, cell.method, "test", reader(cell.fold).test)) is not None
+            ]
+    sets = list(reader(plan.folds[0]))
+    check = CollectionCheck(
+        name=plan.dataset, findings=[], lines=[], of=plan.folds[0].name, n_features=sets[0].n_features,
+        n_queries=sum(part.n_queries for part in sets), n_docs=sum(part.n_docs for part in sets),
+    )  # fmt: skip
+    content = _results(plan, check, records, [References(rows=[], methods=[])] * len(plan.folds), command)
+    return replace(content, methods=[row for row in content.methods if row.label != CHOSEN]), scores
 
 
 def _exports(
@@ -311,17 +349,28 @@ def _save_models(plan: Plan, store: Store, records: Sequence[Cell | FailedCell],
 def _tested(
     plan: Plan, store: Store, records: Sequence[Cell | FailedCell], reader: FoldReader
 ) -> Iterator[tuple[PlannedCell, Cell, dict[int, Any]]]:
-    """Yield each cell with its tested rankers by seed; a record of a fit that is damaged is made again."""
+    """Yield each cell that stores models with its tested rankers by seed."""
+    for cell, record, fits in _tested_records(plan, store, records, reader):
+        if not cell.method.stores_scores:
+            train = reader(cell.fold).train
+            rankers = {seed: of_columns(restored(fit, cell.method), train) for seed, fit in fits.items()}
+            yield cell, record, rankers
+
+
+def _tested_records(
+    plan: Plan, store: Store, records: Sequence[Cell | FailedCell], reader: FoldReader
+) -> Iterator[tuple[PlannedCell, Cell, dict[int, FitRecord]]]:
+    """Yield each cell with the records of its tested fits by seed; one that is damaged is made again."""
     for cell, record in zip(plan.cells, records, strict=True):
-        if isinstance(record, FailedCell) or cell.method.stores_scores:
+        if isinstance(record, FailedCell):
             continue
-        (train, vali, _), rankers = reader(cell.fold), {}
+        fits = {}
         for fit in tested_fits(cell, {run.seed: run.chosen for run in record.seeds}, plan.options):
-            fit_record = store.get(fit.key) or fit_point(train, vali, None, fit, plan.options.select_by)
-            if isinstance(fit_record, Failure):
-                raise MethodError(f"{fit.label}: {fit_record.error.message}")
-            rankers[fit.seed] = of_columns(restored(fit_record, cell.method), train)
-        yield cell, record, rankers
+            made = store.get(fit.key) or perform(plan, Step(cell.key, fit.key), reader(cell.fold))
+            if isinstance(made, Failure):
+                raise MethodError(f"{fit.label}: {made.error.message}")
+            fits[fit.seed] = made
+        yield cell, record, fits
 
 
 def _judged(

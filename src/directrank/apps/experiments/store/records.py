@@ -516,6 +516,72 @@ class Compared(Results):
     )  # fmt: skip
 
 
+class Earned(Record):
+    """A row of a comparison by clicks: `directrank.apps.clicks.Difference`, and the measure on grades.
+
+    The difference on grades is to the order shown, with a 95 % interval over queries.
+    """
+
+    name: str
+    value: Number
+    difference: Number
+    by_sessions: tuple[Number, Number] | None
+    by_queries: tuple[Number, Number] | None
+    naive: Number
+    effective: Number
+    largest: Number
+    unseen: Number
+    clipped: Number
+    absent: Number
+    doubts: list[str]
+    effective_queries: Number
+    better: bool
+    flags: list[str]
+    grades: Number | None = None
+    grades_difference: Number | None = None
+    grades_interval: tuple[Number, Number] | None = None
+
+
+class ComparedByClicks(Compared):
+    """The results of a comparison by a log of clicks.
+
+    `rows` have the rankings beside the `baseline`, tested by the `propensities` of the tested log; `lines`
+    say what was compared, and what makes figures doubtful. `grades_measure` is "" without grades.
+    """
+
+    measure: str
+    grades_measure: str
+    baseline: str
+    rows: Annotated[list[Earned], not_empty]
+    propensities: Parameters
+    lines: list[str]
+
+    @property
+    def headings(self) -> list[str]:
+        """The headings of `table`."""
+        by_grades = [self.grades_measure, "difference", "interval"] if self.grades_measure else []
+        return [
+            "method", self.measure, "difference", "for these queries", "for new queries", "clicks as labels",
+            "gate", *by_grades,
+        ]  # fmt: skip
+
+    def table(self) -> list[list[str]]:
+        """Return a row of text for each ranking."""
+        return [
+            [
+                row.name, f"{row.value:.4f}", f"{row.difference:+.4f}", _ends(row.by_sessions),
+                _ends(row.by_queries), f"{row.naive:+.4f}", "better" if row.better else "",
+                *([] if row.grades is None or row.grades_difference is None
+                  else [f"{row.grades:.4f}", f"{row.grades_difference:+.4f}", _ends(row.grades_interval)]),
+            ]
+            for row in self.rows
+        ]  # fmt: skip
+
+
+def _ends(interval: tuple[float, float] | None) -> str:
+    return f"{interval[0]:+.4f} to {interval[1]:+.4f}" if interval else "none"
+
+
 #: The label of the row of the methods that validation chose, fold by fold.
 CHOSEN = "chosen on validation"
 #: The labels of rows that are no methods.

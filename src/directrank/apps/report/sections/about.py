@@ -121,8 +121,9 @@ def reproduce(facts: Facts) -> list[Markup]:
     command = shlex.join(content.command)
     blocks = [_code(command)] if command else []
     if not facts.trained:
-        return [*blocks, terms([*content.environment.items()])]
-    won = facts.result.winner()
+        return [*blocks, terms(sorted(content.environment.items()))]
+    by_clicks = facts.result.by_clicks is not None
+    won = None if by_clicks else facts.result.winner()
     saving = []
     if won is not None and won.command:
         saving = [
@@ -144,11 +145,15 @@ def reproduce(facts: Facts) -> list[Markup]:
         *blocks,
         paragraph(
             "Rerun the same command to resume; finished work is reused. Files in the same folder: "
-            "results.csv has the values of the requested convention with all their digits, "
-            "results.standard.csv those of the standard convention, significance.csv every test, "
-            "results.json everything."
+            + (
+                "results.csv and table.txt have the rows, results.json everything."
+                if by_clicks
+                else "results.csv has the values of the requested convention with all their digits, "
+                "results.standard.csv those of the standard convention, significance.csv every test, "
+                "results.json everything."
+            )
         ),
-        terms([*options, *content.environment.items()]),
+        terms([*options, *sorted(content.environment.items())]),
         *saving,
     ]
 

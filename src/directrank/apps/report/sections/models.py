@@ -95,7 +95,7 @@ def _ends(facts: Facts) -> Markup:
 def _certificate(trainings: list[Training]) -> Cell:
     """Return the numbers of a certificate over folds."""
     texts, titles = [], []
-    for name in dict.fromkeys(name for training in trainings for name in training.certificate):
+    for name in sorted({name for training in trainings for name in training.certificate}):
         values = sorted(training.certificate[name] for training in trainings if name in training.certificate)
         ends = dict.fromkeys(f"{value:.3g}" for value in (values[0], values[-1]))
         spaced = name.replace("_", " ")

@@ -1,6 +1,7 @@
 """A comparison by clicks as a page: what the best method would earn, the propensities, and every method."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from markupsafe import Markup
 
@@ -19,6 +20,7 @@ from directrank.apps.report.blocks import (
     warned,
 )
 from directrank.apps.report.charts import Line, Scale, colour, line_chart, typographic
+from directrank.apps.report.facts import Facts
 from directrank.storage.strict_json import JSONObject
 
 #: What a measure of clicks adds up over a search.
@@ -26,18 +28,19 @@ EARNED = {"DCG": "discounted clicks", "P": "clicks on the first documents"}
 WARNING = ": WARNING: "
 
 
-def opening(content: JSONObject) -> list[Markup]:
+def opening(facts: Facts) -> list[Markup]:
     """Return the sentence about the best method, a chart of all, and the warnings, each once."""
-    measure, baseline = content["measure"], content["baseline"]
-    rows = [row for row in content["rows"] if row["name"] != baseline]
+    content: Any = facts.result.by_clicks
+    measure, baseline = content.measure, content.baseline
+    rows = [row for row in content.rows if row.name != baseline]
     unit = f"{EARNED.get(measure.partition('@')[0], f'{measure} of clicks')} per search"
-    better = [row for row in rows if row["better"]]
-    best = max(better or rows, key=lambda row: row["difference"], default=None)
+    better = [row for row in rows if row.better]
+    best = max(better or rows, key=lambda row: row.difference, default=None)
     blocks = []
     if best is not None:
         change, low, high = _percent(best)
         interval = f" (95 % interval for new queries {low} to {high})" if low else ""
-        sentence = f"{best['name']} would earn {change} {unit} compared with {baseline}{interval}."
+        sentence = f"{best.name} would earn {change} {unit} compared with {baseline}{interval}."
         if not better:
             sentence = (
                 f"No method is shown to earn more {unit} than {baseline}. The largest estimate: {sentence}"
@@ -46,8 +49,8 @@ def opening(content: JSONObject) -> list[Markup]:
     ends = [0.0, *(share for row in rows for share in _shares(row))]
     chart = [
         DotRow(
-            row["name"], None, [shares[0]], 0.0, (shares[1], shares[2]) if len(shares) == 3 else None, None,
-            "better" if row["better"] else "same", _percent(row)[0],
+            row.name, None, [shares[0]], 0.0, (shares[1], shares[2]) if len(shares) == 3 else None, None,
+            "better" if row.better else "same", _percent(row)[0],
         )
         for row in rows if (shares := _shares(row))
     ]  # fmt: skip
@@ -56,7 +59,7 @@ def opening(content: JSONObject) -> list[Markup]:
         text = f"{title}, with 95 % intervals for new queries. Blue: better. Grey: not shown to be better."
         blocks.append(dots(title, text, Scale(ends), chart))
     doubts: dict[str, list[str]] = {}
-    for line in content["lines"]:
+    for line in content.lines:
         name, is_warning, flag = line.partition(WARNING)
         if is_warning:
             doubts.setdefault(flag, []).append(name)
@@ -65,37 +68,39 @@ def opening(content: JSONObject) -> list[Markup]:
     return blocks
 
 
-def methods(content: JSONObject) -> list[Markup]:
+def methods(facts: Facts) -> list[Markup]:
     """Return the table of methods, and how they were compared."""
-    by_grades = content["grades_measure"]
+    content: Any = facts.result.by_clicks
+    by_grades = content.grades_measure
     rows = []
-    for row in content["rows"]:
+    for row in content.rows:
         change, low, high = _percent(row)
         cells = [
-            Cell(row["name"]), Cell(change, row["difference"]),
+            Cell(row.name), Cell(change, row.difference),
             Cell(f"{low} to {high}" if low else "none"),
-            NOTHING if row["name"] == content["baseline"] else Cell("yes" if row["better"] else "no"),
-            score(row["value"]), Cell(_signed(row["naive"]), row["naive"]),
+            NOTHING if row.name == content.baseline else Cell("yes" if row.better else "no"),
+            score(row.value), Cell(_signed(row.naive), row.naive),
         ]  # fmt: skip
         if by_grades:
-            cells.append(NOTHING if row["grades"] is None else score(row["grades"]))
+            cells.append(NOTHING if row.grades is None else score(row.grades))
         rows.append(Row(cells))
     columns = [
-        "method", Column("difference", f"to {content['baseline']}"), "for new queries", "better",
-        content["measure"], Column("by raw clicks", "the difference if clicks were labels"),
+        "method", Column("difference", f"to {content.baseline}"), "for new queries", "better",
+        content.measure, Column("by raw clicks", "the difference if clicks were labels"),
         *([f"{by_grades} on grades"] if by_grades else []),
     ]  # fmt: skip
-    scope = [line for line in content["lines"] if WARNING not in line]
-    caption = f"Methods on queries or days that they were not trained on, baseline {content['baseline']}"
+    scope = [line for line in content.lines if WARNING not in line]
+    caption = f"Methods on queries or days that they were not trained on, baseline {content.baseline}"
     return [grid(caption, columns, rows, sortable=False), *map(paragraph, scope)]
 
 
-def curve(content: JSONObject) -> list[Markup]:
+def curve(facts: Facts) -> list[Markup]:
     """Return the propensities by position with their intervals, a chart for each context."""
-    facts = content["propensities"]
+    content: Any = facts.result.by_clicks
+    curves = content.propensities
     return [
         block
-        for name, part in facts.get("contexts", {"": facts}).items()
+        for name, part in curves.get("contexts", {"": curves}).items()
         for block in _curve(name, part["propensities"])
     ]
 
@@ -125,20 +130,18 @@ def _number(value: float | None) -> Cell:
     return NOTHING if value is None else Cell(number(value), value)
 
 
-def _shares(row: JSONObject) -> list[float]:
+def _shares(row: Any) -> list[float]:
     """Return the difference and its interval in per cent of the baseline's value, as far as there are any."""
-    base = row["value"] - row["difference"]
+    base = row.value - row.difference
     if base <= 0:
         return []
-    return [100.0 * value / base for value in (row["difference"], *(row["by_queries"] or ()))]
+    return [100.0 * value / base for value in (row.difference, *(row.by_queries or ()))]
 
 
-def _percent(row: JSONObject) -> list[str]:
+def _percent(row: Any) -> list[str]:
     """Return the difference of a row and the ends of its interval as printed; these are "" without one."""
     shares = _shares(row)
-    values, form = (
-        (shares, "{:+.1f} %") if shares else ([row["difference"], *(row["by_queries"] or ())], "{:+.4f}")
-    )
+    values, form = (shares, "{:+.1f} %") if shares else ([row.difference, *(row.by_queries or ())], "{:+.4f}")
     return [*(typographic(form.format(value)) for value in values), "", ""][:3]
 
 
