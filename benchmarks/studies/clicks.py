@@ -96,10 +96,10 @@ def rankers_table(seeds: int, sessions: int, eta: float = 1.0) -> dict[str, list
         for name, make in METHODS.items():
             scores[f"clicks as labels, {name}"] = make().fit(naive, sample_weight=pages).predict(test)
             scores[f"propensities, {name}"] = make().fit(labelled, sample_weight=pages).predict(test)
-        part = TrainingPart(groups, log, p, click_measure("DCG@10"), "policy", 0.0, seed)
+        part = TrainingPart(groups, log, p, click_measure("DCG@10"), "policy")
         for name, learn in UNBIASED.items():
             if find_spec(name.partition(":")[0]):
-                scores[name] = learn(part)[train.n_docs :]
+                scores[name] = learn(part, seed)[train.n_docs :]
         scores["position as a feature (dropped when serving)"] = by_position(train, log, naive, test)
         for name, values in scores.items():
             rows.setdefault(name, []).append(evaluate(test, values, measures="nDCG@10")["nDCG@10"])
