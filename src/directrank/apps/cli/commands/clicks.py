@@ -505,7 +505,7 @@ def plan_by_clicks(
     defaults = type(options)()
     for field in fields(options):
         if field.name in BY_GRADES and getattr(options, field.name) != getattr(defaults, field.name):
-            flag = get_args(field.type)[1].flags.split()[0]
+            flag = get_args(field.type)[1][0].split()[0]
             raise UsageError(f"{flag}: a comparison by --clicks does not have this option")
     if len(options.measures) > 1 and options.measures != defaults.measures:
         raise UsageError("--measures: with --clicks name one measure on grades, such as nDCG@10")
