@@ -270,6 +270,14 @@ def test_a_bug_is_called_one(folder, capsys, monkeypatch):
     assert "RuntimeError: impossible (a bug:" in one_line(capsys, 1, "report", "nowhere")
 
 
+def test_methods_of_libraries_that_are_not_installed_are_listed(capsys):
+    code, out, _ = run(capsys, "methods", "--json")
+    classes = {each["name"]: each["class"] for each in json.loads(out)}
+    assert code == 0
+    assert classes["catboost:YetiRank"] == "CatBoostRanker"
+    assert classes["ranksvm"] == "RankSVM"
+
+
 def test_doctor(capsys):
     code, out, _ = run(capsys, "doctor", "--json")
     assert code == 0

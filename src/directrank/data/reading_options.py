@@ -193,7 +193,7 @@ class ReadOptions(TableOptions):
                 expected = ", ".join(map(repr, MISSING_RULES))
                 raise ValueError(f"missing={rule!r}, expected {expected} or a finite number")
         with of_option("first_feature"):
-            check_choice("first_feature", self.first_feature, (None, 0, 1))
+            check_choice("first_feature", self.first_feature or 0, (0, 1))
         with of_option("chunk_score"):
             check_choice("chunk_score", self.chunk_score, ("max", "sum", "first"))
 

@@ -3,6 +3,8 @@
 import bz2
 import contextlib
 import gzip
+from dataclasses import fields
+from inspect import signature
 
 import numpy as np
 import pyarrow as pa
@@ -244,3 +246,11 @@ def test_names_of_columns_may_begin_with_a_hash(written):
         drop=["#note"],
     )
     assert groups.qid.tolist() == ["a", "b", "c"]
+
+
+def test_options_of_reading_have_one_default():
+    declared = {each.name: each.default for each in fields(ReadOptions)}
+    parameters = signature(load_data).parameters
+    defaults = {name: parameters[name].default for name in parameters if name in declared}
+    assert len(defaults) == 10
+    assert defaults == {name: declared[name] for name in defaults}

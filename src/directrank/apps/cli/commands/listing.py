@@ -51,8 +51,7 @@ def methods(
     if json:
         ours = [_method_facts(method) for methods in _sections().values() for method in methods]
         externals = [
-            {**_method_facts(external), "class": external.estimator_name, "install": external.install or None}
-            for external in EXTERNAL
+            {**_method_facts(external), "install": external.install or None} for external in EXTERNAL
         ]
         print_json(ours + externals)
         return
@@ -154,7 +153,7 @@ def _method_facts(method) -> dict:
     return {
         "name": method.name,
         "aliases": list(getattr(method, "aliases", ())),
-        "class": getattr(method, "estimator", type(method)).__name__,
+        "class": getattr(method, "estimator_name", None) or method.estimator.__name__,
         "summary": method.summary,
         "paper": method.paper,
         "measure": name_of(method.measure),
