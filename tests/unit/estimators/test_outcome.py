@@ -57,3 +57,11 @@ def test_sizes_of_value_counts_and_columns_of_ids_are_warned_of():
     with pytest.warns(UserWarning, match="X has a column 'Query_ID', which is taken as a feature"):
         Regression().fit(table, y, qid=qid)
     Regression().fit(table.rename(columns={"Query_ID": "query"}), y, qid=qid)
+
+
+def test_a_fit_removes_what_an_earlier_one_has_set_and_it_does_not():
+    ranker = Regression()
+    ranker.rounds_, ranker.library_ = 3, "LightGBM"
+    ranker.fit(scaled(1.0))
+    assert not hasattr(ranker, "rounds_")
+    assert not hasattr(ranker, "library_")

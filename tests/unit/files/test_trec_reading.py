@@ -7,7 +7,7 @@ from directrank import QueryGroups
 from directrank.errors import DataFormatError
 from directrank.files.forms import form_of
 from directrank.files.runs import read_run
-from directrank.files.trec import judgments_of, match_run, read_qrels
+from directrank.files.trec import judgments_of, match_run, read_judgments, read_qrels
 from directrank.files.words import numbered
 
 QRELS = "a 0 d1 1\na 0 d2 0\nb 0 d1 2\nb 0 d9 -1\n"
@@ -146,3 +146,8 @@ def test_numbers_are_rounded_as_python_rounds(tmp_path):
     scores = read_run(path).scores
     assert scores.tolist() == [float(word) for word in words]
     assert np.signbit(scores).tolist() == [word[0] == "-" for word in words]
+
+
+def test_ratings_of_documents_are_judgments(written):
+    judgments = read_judgments(written("qid,docid,rating\na,d1,2\na,d2,0\nb,d1,1\n", "ratings.csv"))
+    assert (judgments.query.tolist(), judgments.grades.tolist()) == ([0, 0, 1], [2.0, 0.0, 1.0])
