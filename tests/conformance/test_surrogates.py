@@ -6,14 +6,15 @@ surrogate are in its docstring and in its class attributes; both are compared wi
 
 import re
 
+import numpy as np
 import pytest
 
 from directrank.apps.papers import CosineDistance
 from directrank.contracts import Curvature, HessianVector, Surrogate, ValueAndGradient
 from directrank.surrogates import SquaredError
 from directrank.testing import of_surrogates
-from directrank.testing.checks import some_queries
-from directrank.testing.of_surrogates import is_shift_invariant, oracles_of
+from directrank.testing.checks import random_scores, some_queries
+from directrank.testing.of_surrogates import oracles_of, value
 from directrank.testing.suite import checks_of_surrogate
 from surrogate_examples import ORACLES, SURROGATES, checks, every, examples_of
 
@@ -84,4 +85,8 @@ def test_the_suite_checks_what_a_surrogate_offers():
 @every
 def test_shift_invariant(surrogate):
     declared = re.search(r"shift-invariant[^:.]*:\s+(yes|no)", type(surrogate).__doc__)[1] == "yes"
-    assert is_shift_invariant(surrogate) == declared
+    queries = some_queries(3)
+    shift = np.repeat(np.arange(1.0, queries.n_queries + 1), queries.sizes)  # another one for each query
+    scores = random_scores(queries, 4)
+    before, after = (value(surrogate, queries, moved) for moved in (scores, scores + shift))
+    assert (abs(after - before) <= max(1e-11 * abs(before), 1e-12)) == declared

@@ -128,7 +128,9 @@ def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
             "Python Fusion.load"
         )
     try:
-        return _rebuild(description, tensors)
+        kind, given = _class_named(description["class"]), description["parameters"].items()
+        parameters = {name: value for name, value in given if name not in FORMER}
+        return set_state(kind(**parameters), description, tensors)
     except ModelFormatError as error:
         raise ModelFormatError(damaged(path, str(error))) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -144,12 +146,6 @@ def _saved_first(thing: object) -> str:
     if isinstance(thing, Ranker):
         how = ": it is a ranker already"
     return f"load takes the path of a file, not {kind}{how}"
-
-
-def _rebuild(description: JSONObject, tensors: dict[str, np.ndarray]) -> Ranker:
-    kind = _class_named(description["class"])
-    parameters = {name: value for name, value in description["parameters"].items() if name not in FORMER}
-    return set_state(kind(**parameters), description, tensors)
 
 
 def _modules() -> dict[str, str]:

@@ -26,11 +26,6 @@ def values(measure: Measure, queries: Queries, scores: np.ndarray) -> np.ndarray
     return measure.query_values(queries, positions)
 
 
-def _place(queries: Queries) -> np.ndarray:
-    """Return the number of each document in its query."""
-    return np.arange(queries.n_docs) - np.repeat(queries.indptr[:-1], queries.sizes)
-
-
 def _two_classes(measure: Measure, queries: Queries) -> np.ndarray:
     """Return 1.0 for the documents that a measure of two classes takes as relevant, else 0.0."""
     counted = measure.n_relevant if isinstance(measure, TwoClasses) else measure.n_read
@@ -150,7 +145,7 @@ def tells_grades_apart_if_it_says_so(measure: Measure) -> str | None:
 def is_decided_by_its_deciding_ranks(measure: Measure) -> None:
     """Is perfect whenever the first `deciding_ranks` ranks are."""
     queries, _, _ = collection()
-    best, place = measure.query_values(queries, perfect_positions(queries)), _place(queries)
+    best, place = measure.query_values(queries, perfect_positions(queries)), queries.place
     classes = queries.relevance if measure.graded else _two_classes(measure, queries)
     rng = np.random.default_rng(9)
     for scores in [queries.relevance + 0.6 * rng.normal(size=queries.n_docs) for _ in range(20)]:
@@ -193,7 +188,7 @@ def reads_the_first_documents_only(measure: Measure) -> None:
     """Reads the positions of the first `n_read` documents only."""
     queries, scores, _ = collection()
     positions = positions_of(queries, scores)
-    hidden = _place(queries) >= np.repeat(measure.n_read(queries), queries.sizes)
+    hidden = queries.place >= np.repeat(measure.n_read(queries), queries.sizes)
     above, tied = np.where(hidden, 0, positions.above), np.where(hidden, 1, positions.tied)
     elsewhere = Positions(above.astype(np.int32), tied.astype(np.int32))
     same = measure.query_values(queries, positions) == measure.query_values(queries, elsewhere)
@@ -305,7 +300,7 @@ def position_gradient_is_zero_elsewhere(measure: PositionDifferentiable) -> None
     queries, scores, _ = collection()
     positions = positions_of(queries, scores).above + 1.0
     _, gradient = measure.position_gradient(queries, positions, 1.0)
-    beyond = _place(queries) >= np.repeat(measure.n_read(queries), queries.sizes)
+    beyond = queries.place >= np.repeat(measure.n_read(queries), queries.sizes)
     need(not gradient[beyond].any(), "there is a gradient where positions are not read")
 
 

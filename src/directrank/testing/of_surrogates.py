@@ -98,15 +98,6 @@ def largest_jump(surrogate: Surrogate) -> float:
     return jump(interval) / size if size > 0 else 0.0  # a gradient that is 0 everywhere does not jump
 
 
-def is_shift_invariant(surrogate: Surrogate) -> bool:
-    """Say whether adding a number to all scores of a query changes nothing."""
-    queries = some_queries(3)
-    shift = np.repeat(np.arange(1.0, queries.n_queries + 1), queries.sizes)  # another one for each query
-    scores = random_scores(queries, 4)
-    before, after = value(surrogate, queries, scores), value(surrogate, queries, scores + shift)
-    return abs(after - before) <= max(1e-11 * abs(before), ROUNDING)
-
-
 def offers_the_oracles_that_it_has(surrogate: Surrogate) -> str | None:
     """Offers the oracles that it has."""
     oracles = oracles_of(surrogate, some_queries(0))
