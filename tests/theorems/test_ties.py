@@ -17,7 +17,7 @@ from directrank.kernels.plugins import WIDTH
 from directrank.measures import ERR, MEASURES, evaluate, mean_value, parse_measure
 from directrank.measures.positions import positions_of
 from directrank.surrogates import SwapWeighted
-from directrank.surrogates.pairs.logistic import logistic_gradient
+from directrank.surrogates.pairs.quotients import logistic_gradient
 from strategies import cases, random_case
 
 LINEAR = {"gain": oracles.linear_gain}

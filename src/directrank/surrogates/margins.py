@@ -110,14 +110,11 @@ class LogisticForm(NamedTuple):
     base: float = math.e
 
 
+@register_kernel(curve, LogisticForm)
 def _logistic_curve(form, x, s, w, real):
     size = abs(np.float64(s - x))
     e = exponential(-(size if size < 700.0 else 700.0))
     return w * e / ((1.0 + e) * (1.0 + e))
-
-
-register_kernel(curve, LogisticForm)(_logistic_curve)
-register_kernel(parabola, LogisticForm)(_logistic_curve)
 
 
 class HingeForm(NamedTuple):

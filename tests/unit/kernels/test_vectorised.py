@@ -16,7 +16,7 @@ from directrank.measures.families import smooth
 from directrank.measures.families import stopping as smooth_stops
 from directrank.scorers import scaling
 from directrank.surrogates.margins import Hinge, Huber, LogisticForm, SquaredHinge
-from directrank.surrogates.pairs import hinges, logistic
+from directrank.surrogates.pairs import differences, hinges, quotients
 from directrank.surrogates.pairs import runs as weighted
 from directrank.surrogates.positions import smoothed_kernels
 from groups import first_group
@@ -27,7 +27,7 @@ OPERATION = r"v?(p?(add|sub|mul|div|min|max|cmp\w*)|fn?m(add|sub)\d*)"
 WIDE = OPERATION + (r"\w+\s.*[yz]mm" if get_host_cpu_features()["avx"] else r"(p[sd]|[bwdq])\s")
 
 DOCS, TWO, QUERIES = np.ones(64, np.float32), np.ones((64, 8), np.float32), np.array([0, 64])
-FOUR, SUMS = (np.float32(1),) * 4, np.ones(65)
+SUMS = np.ones(65)
 CELLS, WORDS = np.ones(64, np.int16), np.ones((64, 16), np.uint32)
 HINGES = {margin.name: margin.form for margin in (Huber(), SquaredHinge(), Hinge())}
 #: Rules, with what they read of a winner and of the losers.
@@ -37,6 +37,7 @@ RULES = (
     (weighted.ByDistance(*(DOCS,) * 5, SUMS), (np.float32(1),) * 5, (DOCS,) * 3),
     (weighted.BetweenBlocks(*(DOCS,) * 5, SUMS), (np.float32(1),) * 5, (DOCS,) * 3),
     (weighted.ByTable(QUERIES, DOCS), (np.float32(1), DOCS), (0, 64)),
+    (weighted.ByRank(weighted.ByDistance(*(DOCS,) * 5, SUMS), DOCS, 64), np.float32(1), (DOCS, DOCS)),
 )
 
 
@@ -53,28 +54,19 @@ HOT = {
     "_arrive": (smooth_stops._arrive, DOCS, DOCS, 1.0),
     "_pull": (smooth_stops._pull, DOCS, DOCS, DOCS, 1.0, 1.0, DOCS.copy()),
     **{
-        f"hinges.four_winners {name}": (hinges.four_winners, form, FOUR, DOCS, DOCS.copy(), 0.5, (0.1,) * 4)
+        f"hinges.one_winner {name}": (hinges.one_winner, form, np.float32(1), DOCS, DOCS.copy(), 0.5)
         for name, form in HINGES.items()
     },
     **{
-        f"logistic.four_winners {type(rule).__name__}": (
-            *(logistic.four_winners, rule, FOUR, FOUR, (winner,) * 4, DOCS, DOCS, numbers, DOCS.copy()),
+        f"quotients.one_winner {type(rule).__name__}": (
+            *(quotients.one_winner, rule, *[np.float32(1)] * 2, winner, DOCS, DOCS, numbers, DOCS.copy()),
         )
         for rule, winner, numbers in RULES
     },
-    "logistic.one_ranked": (logistic.one_ranked, *[np.float32(1)] * 3, *(DOCS,) * 4, DOCS.copy()),
-    "logistic.four_equal": (logistic.four_equal, FOUR, FOUR, 0.5, DOCS, DOCS, DOCS.copy(), DOCS.copy()),
-    **{
-        f"logistic.weighted_winner {type(rule).__name__}": (
-            *(logistic.weighted_winner, rule, np.float32(1), winner, DOCS, numbers, DOCS.copy()),
-        )
-        for rule, winner, numbers in RULES
-    },
-    "logistic.equal_chunk": (logistic.equal_chunk, np.float32(1), DOCS, DOCS.copy(), 0.5),
+    "differences.terms_of_pairs": (differences.terms_of_pairs, DOCS, DOCS, *(DOCS.copy() for _ in range(3))),
     **{
         f"weighted.turn {name}": (
-            *(weighted.turn, form, weighted.Equal(), np.float32(1), np.float32(1), (0.5, 0.5), DOCS, DOCS),
-            *((0, 64), DOCS.copy()),
+            *(weighted.turn, form, np.float32(1), np.float32(1), 0.5, DOCS, DOCS, DOCS.copy()),
         )
         for name, form in {
             "huber": Huber().form,

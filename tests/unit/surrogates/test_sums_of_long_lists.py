@@ -7,7 +7,7 @@ from directrank import QueryGroups
 from directrank.measures import parse_measure
 from directrank.surrogates import Objective, Pairwise, SmoothedPositions, SwapWeighted
 from directrank.surrogates.exchange import lambda_weighted
-from directrank.surrogates.pairs.logistic import LogisticPairs, logistic_gradient
+from directrank.surrogates.pairs.quotients import LogisticPairs, logistic_gradient
 from directrank.surrogates.positions.smoothed import smoothed_gradient
 from directrank.surrogates.softplus_sums import softplus_sums
 

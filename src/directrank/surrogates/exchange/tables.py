@@ -14,7 +14,8 @@ from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange import pair_table, swap_differences
 from directrank.measures.pairwise import ZeroOne
 from directrank.surrogates.draws import ROUNDING, descending
-from directrank.surrogates.pairs.logistic import LogisticOracles, LogisticPairs, logistic_pairs
+from directrank.surrogates.pairs.logistic import LogisticOracles
+from directrank.surrogates.pairs.quotients import LogisticPairs, logistic_pairs
 from directrank.surrogates.pairs.runs import (
     ByDistance,
     ByLevel,

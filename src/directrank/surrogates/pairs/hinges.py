@@ -1,7 +1,7 @@
 r"""Hinges on pairs of documents: :math:`\sum_r w_r \sum_{i, j} a_i \varphi(s_i - s_j)` over runs r of pairs.
 
-One vectorised loop over the losers of four winners computes the value and adds the slope to both sides;
-documents need no sorting by score. The pairs of long lists are instead computed by prefix sums: the smooth
+One vectorised loop over the losers of a winner computes the value and adds the slope to both sides; documents
+need no sorting by score. The pairs of long lists are instead computed by prefix sums: the smooth
 hinges are sums of :math:`(c - s_i + s_j)_+^2`, and in sorted order the losers with a positive term are a
 prefix for each winner, of which only the sums of 1 and s are needed.
 """
@@ -14,8 +14,8 @@ from directrank.contracts import KernelPlugin
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH, query_gradient, register_kernel
-from directrank.surrogates.margins import Logistic, Margin, terms
-from directrank.surrogates.pairs.runs import FAR, ByWinner, PairOracles, add_hessian, padded
+from directrank.surrogates.margins import Logistic, Margin, parabola, terms
+from directrank.surrogates.pairs.runs import FAR, add_hessian, padded
 
 #: Pairs for each document of a run above which sorting is faster than the loop over pairs.
 PAIRS_PER_DOCUMENT = 600.0
@@ -35,11 +35,13 @@ class HingePairs(NamedTuple):
     form: KernelPlugin  # Of the margin; see `directrank.surrogates.margins`
 
 
-class HingeOracles(PairOracles):
+class HingeOracles:
     """The oracles of a hinge on runs of pairs.
 
     `strength` is a of each document, 1 by default; `constants` are what pairs of a document with itself add
-    to the sum of each query.
+    to the sum of each query. The curvature that a pair adds to both documents is that of the flattest
+    parabola that touches the margin and lies nowhere below it: the second derivative is 0 where a hinge is
+    linear, so that the quotient of the derivative and it would have no limit.
     """
 
     def __init__(self, runs, weights, margin: Margin, queries: Queries, strength=None, constants=None):
@@ -57,10 +59,6 @@ class HingeOracles(PairOracles):
             first_run = np.searchsorted(runs[:, 0], queries.indptr)
             self.short = self.pairs._replace(first_run=first_run, runs=runs, weights=weights, is_long=is_long)
 
-    def rule(self) -> ByWinner:
-        """Return what a pair weighs besides the weight of its run."""
-        return ByWinner(self.strength)
-
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum over pairs and its derivative with respect to each score."""
         gradient, room = np.empty_like(scores), -(-self.short.longest // WIDTH) * WIDTH + WIDTH
@@ -69,6 +67,12 @@ class HingeOracles(PairOracles):
         for run, weight in self.long:
             total += sorted_run(scores, run, weight, self.strength, self.margin, gradient)
         return total, gradient
+
+    def curvature(self, scores: np.ndarray) -> np.ndarray:
+        """Return the curvature at each score, (n_docs,); see `directrank.contracts.Curvature`."""
+        out = np.zeros_like(scores)
+        add_curvatures(self.form, self.strength, scores, self.runs, self.weights, out)
+        return out
 
     def gradient_plugin(self) -> HingePairs:
         """Return what `directrank.kernels.plugins.query_gradient` reads."""
@@ -85,68 +89,68 @@ def sum_over_queries(plugin, scores, scratch, gradient):
     return total
 
 
+@kernel
+def add_curvatures(form, strength, scores, runs, weights, out):
+    """Add the curvature at each score to `out`."""
+    for r in range(len(runs)):
+        start, stop = runs[r, 2], runs[r, 3]
+        for i in range(runs[r, 0], runs[r, 1]):
+            w = weights[r] * strength[i]
+            # A document forms no pair with itself: losers before it, and losers after it.
+            before, after = slice(start, min(max(i, start), stop)), slice(max(min(i + 1, stop), start), stop)
+            total = spread(form, scores[i], w, scores[before], out[before])
+            total += spread(form, scores[i], w, scores[after], out[after])
+            out[i] += total
+
+
+@kernel
+def spread(form, x, weight, s, curved):
+    """Add to losers the curvature of their pairs with a winner of score x; return its sum."""
+    real = s.dtype.type
+    total = real(0)
+    for j in range(len(s)):
+        c = real(parabola(form, x, s[j], weight, real))
+        curved[j] += c
+        total += c
+    return total
+
+
 class SmoothHingeOracles(HingeOracles):
     """The oracles of a hinge whose corner is rounded, with its second derivative."""
 
     def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
         out = np.zeros_like(scores)
-        add_hessian(self.form, self.rule(), scores, direction, self.short.runs, self.short.weights, out)
+        add_hessian(self.form, self.strength, scores, direction, self.short.runs, self.short.weights, out)
         for run, weight in self.long:
             sorted_hessian(scores, direction, run, weight, self.strength, self.margin, out)
         return out
 
 
 @kernel
-def four_winners(form, x, losers, slopes, weight, strength):
-    """Return the weighted value of the pairs of four winners and minus their slopes; add the losers' slopes.
-
-    Losers and their slopes are read once for all four, and fewer sums are taken across vectors.
-    """
+def one_winner(form, x, losers, slopes, weight):
+    """Return the weighted value of a winner's pairs and minus its slope; add the losers' slopes."""
     real = losers.dtype.type
-    weight = form.factor * weight
-    w0, w1, w2, w3 = (
-        real(weight * strength[0]), real(weight * strength[1]), real(weight * strength[2]),
-        real(weight * strength[3]),
-    )  # fmt: skip
-    total, p0, p1, p2, p3 = real(0), real(0), real(0), real(0), real(0)
+    w, total, pull = real(form.factor * weight), real(0), real(0)
     for j in range(len(losers)):
-        s = losers[j]
-        (c0, h0), (c1, h1) = terms(form, x[0], s, real), terms(form, x[1], s, real)
-        (c2, h2), (c3, h3) = terms(form, x[2], s, real), terms(form, x[3], s, real)
-        b0, b1, b2, b3 = w0 * c0, w1 * c1, w2 * c2, w3 * c3
-        total += b0 * h0 + b1 * h1 + b2 * h2 + b3 * h3
-        slopes[j] += (b0 + b1) + (b2 + b3)
-        p0 += b0
-        p1 += b1
-        p2 += b2
-        p3 += b3
-    return real(form.scale) * total, (p0, p1, p2, p3)
+        c, h = terms(form, x, losers[j], real)
+        slope = w * c
+        total += slope * h
+        slopes[j] += slope
+        pull += slope
+    return real(form.scale) * total, pull
 
 
 @kernel
-def _run_value(plugin, run, weight, row, n, typed):
-    first, last = run[0] - row, run[1] - row - 1
+def _value_of_run(plugin, run, weight, row, n, typed):
     start, size = run[2] - row, padded(run[2] - row, run[3] - row, n)
-    s, slopes, strength, total = typed[0], typed[1], plugin.strength, 0.0
-    for four in range((last - first) // 4 + 1):
-        # A winner past the last is the last with the strength 0.
-        a = first + 4 * four
-        b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)
-        shares = (
-            strength[row + a],
-            strength[row + b] if b > a else 0.0,
-            strength[row + c] if c > b else 0.0,
-            strength[row + d] if d > c else 0.0,
-        )
-        losers, changes = s[start : start + size], slopes[start : start + size]
-        value, pulls = four_winners(plugin.form, (s[a], s[b], s[c], s[d]), losers, changes, weight, shares)
+    s, slopes, losers, total = typed[0], typed[1], slice(start, start + size), 0.0
+    for i in range(run[0] - row, run[1] - row):
+        share = weight * plugin.strength[row + i]
+        value, pull = one_winner(plugin.form, s[i], s[losers], slopes[losers], share)
         total += np.float64(value)
-        # The slopes are read only now: the call has added to them where winners are losers too.
-        slopes[a] -= pulls[0]
-        slopes[b] -= pulls[1]
-        slopes[c] -= pulls[2]
-        slopes[d] -= pulls[3]
+        # The slope is read only now: the call has added to it where winners are losers too.
+        slopes[i] -= pull
     return total
 
 
@@ -163,7 +167,7 @@ def hinge_gradient(plugin, q, scores, scratch, gradient):
     for r in range(plugin.first_run[q], plugin.first_run[q + 1]):
         if plugin.is_long[r]:
             return np.nan
-        total += _run_value(plugin, plugin.runs[r], plugin.weights[r], row, n, scratch[0])
+        total += _value_of_run(plugin, plugin.runs[r], plugin.weights[r], row, n, scratch[0])
     for j in range(n):
         gradient[j] = slopes[j]
     return total

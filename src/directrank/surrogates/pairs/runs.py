@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.contracts import KernelPlugin, Measure
+from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.plugins import WIDTH, by_type, register_kernel
 from directrank.measures.exchange import pair_table, swap_differences
-from directrank.surrogates.margins import curve, parabola
+from directrank.surrogates.margins import curve
 
 #: Below all scores: a loser of this score pulls at no winner.
 FAR = -1e30
@@ -150,12 +150,6 @@ class Equal(NamedTuple):
     factor: float = 1.0
 
 
-class ByWinner(NamedTuple):
-    """A pair weighs a number of its winner, float64 (n_docs,)."""
-
-    strength: np.ndarray
-
-
 class ByLevel(NamedTuple):
     """The difference of gains, times that of levels, plus `inside` if both documents share a place.
 
@@ -248,11 +242,9 @@ def pair_weight(rule, winner, losers, j):
     """Return what a winner weighs with loser j of its run."""
 
 
-for _rule in (Equal, ByWinner):
-    register_kernel(loser_numbers, _rule)(lambda rule, start, stop: (start, stop))
-    register_kernel(pair_weight, _rule)(lambda rule, winner, losers, j: winner[0])
 register_kernel(winner_numbers, Equal)(lambda rule, i, size, weight: (weight, weight))
-register_kernel(winner_numbers, ByWinner)(lambda rule, i, size, weight: (weight * rule.strength[i], weight))
+register_kernel(loser_numbers, Equal)(lambda rule, start, stop: (start, stop))
+register_kernel(pair_weight, Equal)(lambda rule, winner, losers, j: winner[0])
 
 
 @register_kernel(winner_numbers, ByLevel)
@@ -338,130 +330,59 @@ register_kernel(loser_numbers, ByTable)(lambda rule, start, stop: (start, stop))
 register_kernel(pair_weight, ByTable)(lambda rule, winner, losers, j: winner[0] * winner[1][j])
 
 
+# In the order of ranks: the gain of a winner, and the losses and gains around it.
+@register_kernel(pair_weight, ByRank)
+def _(rule, winner, losers, j):
+    return max(winner - losers[1][j], type(winner)(0)) * losers[0][j]
+
+
+@by_type
+def fill_weights(rule, winner, losers, weights):
+    """Fill what a winner weighs with each loser of its run."""
+
+
+@kernel
+def _fill_weights(rule, winner, losers, weights):
+    for j in range(len(weights)):
+        weights[j] = pair_weight(rule, winner, losers, j)
+
+
+for _rule in (Equal, ByLevel, ByLevelApart, ByTable):
+    register_kernel(fill_weights, _rule)(_fill_weights)
+
+
+@register_kernel(fill_weights, ByDistance)
+def _(rule, winner, losers, weights):
+    if winner[4] > 0:
+        _fill_weights(between_blocks(rule), winner, losers, weights)
+    else:
+        _fill_weights(rule, winner, losers, weights)
+
+
 @inline_kernel
 def padded(first, last, end):
     """Return the length of a run of losers; if it ends with the query, in whole vectors."""
     return last - first if last < end else -(-(last - first) // WIDTH) * WIDTH
 
 
-class PairOracles:
-    r"""The curvature of a sum over pairs.
-
-    The curvature that a pair adds to both documents is that of the flattest parabola that touches the margin
-    and lies nowhere below it. It is the second derivative of the logistic margin; that of the hinges is 0
-    where they are linear, so that the quotient of the derivative and it would have no limit.
-    """
-
-    form: KernelPlugin  # Of the margin; see `directrank.surrogates.margins`
-    runs: np.ndarray  # (n_runs, 4), int64
-    weights: np.ndarray  # (n_runs,), float64
-
-    def rule(self) -> KernelPlugin:
-        """Return what a pair weighs besides the weight of its run."""
-        return Equal()
-
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the curvature at each score, (n_docs,); see `directrank.contracts.Curvature`."""
-        out = np.zeros_like(scores)
-        add_curvatures(self.form, self.rule(), scores, self.runs, self.weights, out)
-        return out
-
-
-class SmoothPairOracles(PairOracles):
-    """A sum over pairs of a margin without a corner, whose second derivative is an oracle, too."""
-
-    def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""
-        out = np.zeros_like(scores)
-        add_hessian(self.form, self.rule(), scores, direction, self.runs, self.weights, out)
-        return out
-
-
 @kernel
-def add_curvatures(form, rule, scores, runs, weights, out):
-    """Add the curvature at each score to `out`."""
+def add_hessian(form, strength, scores, direction, runs, weights, out):
+    """Add the second derivative times `direction` to `out`; pairs weigh the `strength` of winners, too."""
     for r in range(len(runs)):
-        start, stop = runs[r, 2], runs[r, 3]
-        room = np.empty(stop - start)
+        losers = slice(runs[r, 2], runs[r, 3])
+        s, v, change = scores[losers], direction[losers], out[losers]
         for i in range(runs[r, 0], runs[r, 1]):
-            winner = winner_numbers(rule, i, stop - start, weights[r])
-            # A document forms no pair with itself: losers before it, and losers after it.
-            before, after = min(max(i, start), stop), max(min(i + 1, stop), start)
-            if winner[0] > 0.0:
-                total = spread(
-                    rule, form, scores[i], winner, scores[start:before],
-                    loser_numbers(rule, start, before), room, out[start:before],
-                )  # fmt: skip
-                total += spread(
-                    rule, form, scores[i], winner, scores[after:stop], loser_numbers(rule, after, stop), room,
-                    out[after:stop],
-                )  # fmt: skip
-                out[i] += scores.dtype.type(total)
-
-
-@by_type
-def spread(rule, form, x, winner, s, numbers, room, curved):
-    """Add to losers the curvature of their pairs with a winner of score x; return its sum."""
+            if strength[i] > 0.0:
+                out[i] += turn(form, scores[i], direction[i], weights[r] * strength[i], s, v, change)
 
 
 @kernel
-def _spread_equal(rule, form, x, winner, s, numbers, room, curved):
-    real = s.dtype.type
-    total = real(0)
-    for j in range(len(s)):
-        c = real(parabola(form, x, s[j], winner[0], real))
-        curved[j] += c
-        total += c
-    return total
-
-
-@kernel
-def _spread_weighted(rule, form, x, winner, s, numbers, room, curved):
-    # Two loops, because one is too long for the compiler to take several vectors at a time.
-    real = s.dtype.type
-    w, total = room[: len(s)], real(0)
-    for j in range(len(s)):
-        w[j] = pair_weight(rule, winner, numbers, j)
-    for j in range(len(s)):
-        c = real(parabola(form, x, s[j], w[j], real))
-        curved[j] += c
-        total += c
-    return total
-
-
-for _rule in (Equal, ByWinner):
-    register_kernel(spread, _rule)(_spread_equal)
-for _rule in (ByLevel, ByLevelApart, ByTable):
-    register_kernel(spread, _rule)(_spread_weighted)
-
-
-@register_kernel(spread, ByDistance)
-def _spread_by_distance(rule, form, x, winner, s, numbers, room, curved):
-    if winner[4] > 0:
-        return _spread_weighted(between_blocks(rule), form, x, winner, s, numbers, room, curved)
-    return _spread_weighted(rule, form, x, winner, s, numbers, room, curved)
-
-
-@kernel
-def add_hessian(form, rule, scores, direction, runs, weights, out):
-    """Add the second derivative times `direction` to `out`."""
-    for r in range(len(runs)):
-        start, stop = runs[r, 2], runs[r, 3]
-        numbers = loser_numbers(rule, start, stop)
-        s, v, change = scores[start:stop], direction[start:stop], out[start:stop]
-        for i in range(runs[r, 0], runs[r, 1]):
-            winner = winner_numbers(rule, i, stop - start, weights[r])
-            if winner[0] > 0.0:
-                out[i] += turn(form, rule, scores[i], direction[i], winner, s, v, numbers, change)
-
-
-@kernel
-def turn(form, rule, x, vx, winner, s, v, numbers, change):
+def turn(form, x, vx, weight, s, v, change):
     """Return how a winner's slope at score x changes when it moves by vx; add the losers' changes."""
     real = s.dtype.type
     pull = real(0)
     for j in range(len(s)):
-        c = real(curve(form, x, s[j], pair_weight(rule, winner, numbers, j), real)) * (vx - v[j])
+        c = real(curve(form, x, s[j], weight, real)) * (vx - v[j])
         change[j] -= c
         pull += c
     return pull
