@@ -22,7 +22,7 @@ from directrank.surrogates import Objective
 SHARES = [0.52, 0.32, 0.13, 0.02, 0.01]
 #: Oracles, and what they are called with besides scores.
 CALLS = {
-    "reweigh": 0, "value_and_gradient": 0, "hessian_vector": 1, "document_weights": 0, "query_weights": 0,
+    "reweigh": 0, "value_and_gradient": 0, "hessian_vector": 1, "query_weights": 0,
     "most_violated": 0, "violated_pairs": 0, "line_sums": 1,
 }  # fmt: skip
 #: A length from which runs of pairs are sorted.

@@ -65,10 +65,10 @@ def round_of_rankboost(groups):
     words = search.bins.reshape(-1).view(np.uint64)
     reading = least_seconds(lambda: read(words))
     scores = np.random.default_rng(1).normal(size=groups.n_docs)
-    weights = objective.document_weights(scores)[1]
+    weights = objective.value_and_gradient(scores)[1]
 
     def whole_round():
-        w = objective.document_weights(scores)[1]
+        w = objective.value_and_gradient(scores)[1]
         tree = search.best(w, None)
         objective.step_along(scores, tree.scores(groups.features))
 
@@ -79,7 +79,7 @@ def round_of_rankboost(groups):
     line("histograms of the weights", least_seconds(lambda: search.histograms(weights)), reading, unit)
     line("histograms of weights and their sizes (gini)", least_seconds(lambda: by_gini.histograms(weights)),
          reading, unit)  # fmt: skip
-    line("potentials", least_seconds(lambda: objective.document_weights(scores)), reading, unit)
+    line("potentials", least_seconds(lambda: objective.value_and_gradient(scores)), reading, unit)
     line("one round: potentials, search, predictions, step", least_seconds(whole_round), reading, unit)
 
 
@@ -97,7 +97,7 @@ def pair_pass(groups):
     line("reading the features, float32", reading, reading, unit)
     line(
         "pair pass: value and weights",
-        least_seconds(lambda: objective.document_weights(scores)),
+        least_seconds(lambda: objective.value_and_gradient(scores)),
         reading,
         unit,
     )

@@ -32,7 +32,8 @@ surrogate `offers` a set of oracles, each a Protocol below; a solver `needs` som
 are offered, and calls the methods of those that it declares and no others. `check_fit` refuses a surrogate, a
 solver and a scorer that do not fit when they are put together.
 
-Oracles take one flat vector of scores, shape (n_docs,), float32 or float64. ``surrogate.on(queries,
+All oracles stand here, those of a single surrogate and a single solver too, because neither may see the
+other. They take one flat vector of scores, shape (n_docs,), float32 or float64. ``surrogate.on(queries,
 weights)`` has them for these queries, each counted with its weight; an objective adds up over all queries,
 under the same names.
 Surrogates and solvers inherit from `Surrogate` and `Solver`, and with that what they leave undeclared.
@@ -58,7 +59,6 @@ __all__ = [
     "Curvature",
     "CutKernel",
     "DifferentiableScorer",
-    "DocumentWeights",
     "GradientKernel",
     "HessianVector",
     "InRounds",
@@ -402,15 +402,6 @@ class QueryWeights(Protocol):
 
 
 @runtime_checkable
-class DocumentWeights(Protocol):
-    """The weights of boosting over documents."""
-
-    def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum over queries and minus its derivative, (n_docs,)."""
-        ...
-
-
-@runtime_checkable
 class StepAlong(Value, Protocol):
     """The best step along a direction of scores: in closed form from sums, else by a search for the value.
 
@@ -546,8 +537,8 @@ class Staged(Protocol):
 
 #: Every oracle.
 ORACLES: tuple[type, ...] = (
-    Value, ValueAndGradient, Curvature, HessianVector, Targets, QueryValues, QueryWeights, DocumentWeights,
-    StepAlong, WindowStep, MostViolated, ViolatedPairs, Reweighable, ApproximationErrors, GradientKernel,
+    Value, ValueAndGradient, Curvature, HessianVector, Targets, QueryValues, QueryWeights, StepAlong,
+    WindowStep, MostViolated, ViolatedPairs, Reweighable, ApproximationErrors, GradientKernel,
     CutKernel, Staged,
 )  # fmt: skip
 
@@ -563,8 +554,8 @@ class Part:
 
 
 class ObjectiveOracles(
-    Value, ValueAndGradient, Curvature, HessianVector, QueryValues, QueryWeights, DocumentWeights,
-    Reweighable, GradientKernel, Staged, Protocol,
+    Value, ValueAndGradient, Curvature, HessianVector, QueryValues, QueryWeights, Reweighable,
+    GradientKernel, Staged, Protocol,
 ):  # fmt: skip
     """What a solver sees of the data (see `directrank.surrogates.objective`): the oracles of `offers`."""
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from directrank.contracts import (
-    DocumentWeights,
     QueryWeights,
     StepAlong,
     Targets,
@@ -84,21 +83,6 @@ def test_targets_minimise(surrogate):
     result, gradient = oracles.value_and_gradient(targets.astype(np.float64))
     assert np.abs(gradient).max() == 0
     assert result <= value(surrogate, queries, random_scores(queries, 26))
-
-
-@examples(DocumentWeights)
-def test_weights_of_documents_are_finite_and_zero_where_queries_are_skipped(surrogate):
-    queries = some_queries(31)
-    weights = np.full(queries.n_queries, 0.2)
-    weights[2] = 0.0
-    oracles, scores = surrogate.on(queries, weights), random_scores(queries, 32)
-    value, result = oracles.document_weights(scores)
-    assert result.shape == (queries.n_docs,)
-    assert np.isfinite(result).all()
-    assert (result[queries.indptr[2] : queries.indptr[3]] == 0).all()
-    by_gradient = oracles.value_and_gradient(scores)
-    assert value == by_gradient[0]
-    np.testing.assert_array_equal(result, -by_gradient[1])
 
 
 @examples(StepAlong)

@@ -7,7 +7,6 @@ import numpy as np
 
 from directrank.contracts import (
     AdditiveScorer,
-    DocumentWeights,
     ObjectiveOracles,
     Part,
     Solution,
@@ -15,6 +14,7 @@ from directrank.contracts import (
     Step,
     StepAlong,
     TraceRow,
+    ValueAndGradient,
 )
 from directrank.errors import check_choice
 from directrank.features import scored
@@ -32,8 +32,9 @@ NOTHING = "converged", ": no weak ranker improves the objective"
 class DocumentBoosting(Solver):
     r"""Boosting with stumps, single features or any classifier as weak rankers.
 
-    Each round computes the weights of the documents, finds the weak ranker h that agrees best with them and
-    the best step :math:`\alpha` of the objective along it, and adds :math:`\nu \alpha h` to the scores.
+    Each round computes the weights of the documents, which are minus the gradient, finds the weak ranker h
+    that agrees best with them and the best step :math:`\alpha` of the objective along it, and adds
+    :math:`\nu \alpha h` to the scores.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class DocumentBoosting(Solver):
     Stumps of the histogram search are found from sums over shards; other weak rankers need all features here.
     """
 
-    needs = frozenset({DocumentWeights, StepAlong})
+    needs = frozenset({StepAlong, ValueAndGradient})
     trains = AdditiveScorer
 
     def __init__(
@@ -194,7 +195,8 @@ class _Run:
             self.best_round, self.best_value = len(self.trace), judged
 
     def _weigh(self) -> tuple[float, np.ndarray]:
-        return self.objective.document_weights(self._typed())
+        value, gradient = self.objective.value_and_gradient(self._typed())
+        return value, -gradient
 
     def _typed(self) -> np.ndarray:
         return self.scores.astype(self.objective.dtype)

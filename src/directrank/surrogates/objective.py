@@ -289,10 +289,6 @@ class Objective:
         """Return the objective and its derivative with respect to each score, shape (n_docs,)."""
         return self._scaled(lambda oracles, s: oracles.value_and_gradient(s), scores)
 
-    def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the objective and the weight of each document, shape (n_docs,), type of the scores."""
-        return self._scaled(lambda oracles, s: oracles.document_weights(s), scores)
-
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return the curvature at each score, shape (n_docs,), type of the scores; see `Curvature`."""
         return self._scaled(lambda oracles, s: oracles.curvature(s), scores)[1]

@@ -51,7 +51,7 @@ def is_split(direction: np.ndarray) -> bool:
 
 
 class StepwiseOracles(ABC):
-    """Oracles for boosting over documents: the gradient comes from the weights of documents.
+    """Oracles for boosting over documents.
 
     It has a closed form of the step along directions in {0, 1}, unless `line_search` asks for a search.
     """
@@ -59,12 +59,12 @@ class StepwiseOracles(ABC):
     line_search = False
 
     @abstractmethod
-    def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum over queries and minus its derivative with respect to each score."""
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum over queries and its derivative with respect to each score."""
 
     def value(self, scores: np.ndarray) -> float:
         """Return the weighted sum over queries."""
-        return self.document_weights(scores)[0]
+        return self.value_and_gradient(scores)[0]
 
     def line(self, scores: np.ndarray, direction: np.ndarray) -> Callable[[float], float]:
         """Return a function from a step along a direction to the value there, but for a constant."""
@@ -74,11 +74,6 @@ class StepwiseOracles(ABC):
         """Return the step that the sums over all queries give: N, D, and a count that smooths them."""
         gained, lost, count = sums
         return ratio_step(gained, lost, 1.0 / count)
-
-    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum over queries and its derivative with respect to each score."""
-        value, weights = self.document_weights(scores)
-        return value, -weights
 
     def has_closed_form(self, direction: np.ndarray) -> bool:
         """Say whether the step along a direction has a closed form."""

@@ -41,7 +41,7 @@ def test_kernels_equal_definitions(surrogate, normalise, spread):
     naive = potentials_naive if surrogate is ExponentialPairs else fidelity_naive
     groups, rng = collection(0)
     scores = rng.normal(size=groups.n_docs) * spread
-    value, weights = objective_of(surrogate(normalise=normalise), groups).document_weights(scores)
+    value, gradient = objective_of(surrogate(normalise=normalise), groups).value_and_gradient(scores)
     total, by_definition = 0.0, []
     for block in blocks(groups.queries):
         y = groups.queries.relevance[block]
@@ -50,7 +50,7 @@ def test_kernels_equal_definitions(surrogate, normalise, spread):
         total += share * loss
         by_definition.append(share * w)
     assert value == pytest.approx(total, rel=1e-11)
-    np.testing.assert_allclose(weights, np.concatenate(by_definition), rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(-gradient, np.concatenate(by_definition), rtol=1e-9, atol=1e-13)
 
 
 def test_pairs_are_counted():
@@ -62,13 +62,13 @@ def test_pairs_are_counted():
 def test_two_documents_by_hand():
     groups = QueryGroups(np.zeros((2, 1)), [1, 0], [0, 0])
     s = np.array([0.5, 0.2])
-    value, potential = objective_of(ExponentialPairs(), groups).document_weights(s)
+    value, gradient = objective_of(ExponentialPairs(), groups).value_and_gradient(s)
     assert value == pytest.approx(math.exp(-0.3))
-    assert potential == pytest.approx([math.exp(-0.3), -math.exp(-0.3)])
-    value, w = objective_of(Fidelity(), groups).document_weights(s)
+    assert gradient == pytest.approx([-math.exp(-0.3), math.exp(-0.3)])
+    value, gradient = objective_of(Fidelity(), groups).value_and_gradient(s)
     assert value == pytest.approx(1.0 - 1.0 / math.sqrt(1.0 + math.exp(-0.3)))
     slope = 0.5 * math.exp(-0.3) / (1.0 + math.exp(-0.3)) ** 1.5
-    assert w == pytest.approx([slope, -slope])
+    assert gradient == pytest.approx([-slope, slope])
 
 
 @pytest.mark.parametrize("surrogate", [ExponentialPairs(alpha="second"), Fidelity(line_search=False)])
@@ -78,7 +78,7 @@ def test_sums_along_a_direction(surrogate):
         groups, rng = collection(seed)
         scores, f = rng.normal(size=groups.n_docs), rng.integers(0, 2, groups.n_docs).astype(float)
         objective = objective_of(surrogate, groups)
-        step, weights = objective.step_along(scores, f), objective.document_weights(scores)[1]
+        step, weights = objective.step_along(scores, f), -objective.value_and_gradient(scores)[1]
         assert step.gained - step.lost == pytest.approx(weights @ f, abs=1e-11)
         assert step.gained >= 0
         assert step.lost >= 0
@@ -91,10 +91,10 @@ def test_the_second_method_is_the_best_step_and_its_decrease_exact():
         scores, f = rng.normal(size=groups.n_docs), rng.integers(0, 2, groups.n_docs).astype(float)
         objective = objective_of(ExponentialPairs(alpha="second"), groups)
         step = objective.step_along(scores, f)
-        before, after = (objective.document_weights(scores + a * f)[0] for a in (0.0, step.size))
+        before, after = (objective.value_and_gradient(scores + a * f)[0] for a in (0.0, step.size))
         assert before - after == pytest.approx(step.decrease, rel=1e-9)
         for other in (step.size - 0.01, step.size + 0.01):
-            assert objective.document_weights(scores + other * f)[0] > after
+            assert objective.value_and_gradient(scores + other * f)[0] > after
 
 
 def test_the_third_method_keeps_its_promise():
@@ -103,12 +103,12 @@ def test_the_third_method_keeps_its_promise():
         groups, rng = collection(seed)
         scores, f = rng.normal(size=groups.n_docs), rng.integers(0, 2, groups.n_docs).astype(float)
         objective = objective_of(ExponentialPairs(), groups)
-        z, potential = objective.document_weights(scores)
-        r = float(potential @ f) / z
+        z, gradient = objective.value_and_gradient(scores)
+        r = -float(gradient @ f) / z
         step = objective.step_along(scores, f)
         assert step.size == pytest.approx(0.5 * math.log((1 + r) / (1 - r)))
         assert step.decrease == pytest.approx(z * (1 - math.sqrt(1 - r * r)))
-        assert objective.document_weights(scores + step.size * f)[0] <= z - step.decrease + 1e-12
+        assert objective.value_and_gradient(scores + step.size * f)[0] <= z - step.decrease + 1e-12
 
 
 def test_franks_closed_form_keeps_its_promise_and_the_search_does_better():
@@ -118,12 +118,12 @@ def test_franks_closed_form_keeps_its_promise_and_the_search_does_better():
         closed = objective_of(Fidelity(line_search=False), groups)
         step = closed.step_along(scores, f)
         assert step.size == pytest.approx(0.5 * math.log(step.gained / step.lost))
-        before, after = (closed.document_weights(scores + a * f)[0] for a in (0.0, step.size))
+        before, after = (closed.value_and_gradient(scores + a * f)[0] for a in (0.0, step.size))
         assert after <= before - step.decrease + 1e-12
         searched = objective_of(Fidelity(), groups).step_along(scores, f)
         assert searched.decrease >= before - after - 1e-6
         assert searched.decrease == pytest.approx(
-            before - closed.document_weights(scores + searched.size * f)[0], abs=1e-12
+            before - closed.value_and_gradient(scores + searched.size * f)[0], abs=1e-12
         )
 
 
@@ -133,11 +133,11 @@ def test_any_direction_is_searched(surrogate):
     scores, direction = rng.normal(size=groups.n_docs), rng.normal(size=groups.n_docs)
     objective = objective_of(surrogate, groups)
     step = objective.step_along(scores, direction)
-    before, after = (objective.document_weights(scores + a * direction)[0] for a in (0.0, step.size))
+    before, after = (objective.value_and_gradient(scores + a * direction)[0] for a in (0.0, step.size))
     assert before - after == pytest.approx(step.decrease)
     assert step.decrease > 0
-    slope = objective.document_weights(scores)[1] @ direction
-    assert (step.size > 0) == (slope > 0)
+    slope = objective.value_and_gradient(scores)[1] @ direction
+    assert (step.size > 0) == (slope < 0)
 
 
 def test_steps_add_up_over_shards():
@@ -153,7 +153,7 @@ def test_steps_add_up_over_shards():
         )
         assert one.step_along(scores, f) == three.step_along(scores, f)
         assert one.step_along(scores, f).size == pytest.approx(single.step_along(scores, f).size, rel=1e-9)
-        assert one.document_weights(scores)[0] == three.document_weights(scores)[0]
+        assert one.value_and_gradient(scores)[0] == three.value_and_gradient(scores)[0]
     searching = [Objective(Fidelity(), groups.queries, groups.shards, n_threads=n) for n in (1, 3)]
     assert len({each.step_along(scores, f).size for each in searching}) == 1
 

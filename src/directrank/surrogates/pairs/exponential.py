@@ -4,7 +4,6 @@ import numpy as np
 
 from directrank.contracts import (
     Curvature,
-    DocumentWeights,
     Step,
     StepAlong,
     Surrogate,
@@ -63,7 +62,7 @@ class ExponentialPairs(Surrogate):
        preferences", JMLR 4, 2003, sections 3.1-3.3.
     """
 
-    offers = frozenset({Value, ValueAndGradient, Curvature, DocumentWeights, StepAlong})
+    offers = frozenset({Value, ValueAndGradient, Curvature, StepAlong})
     is_bound, is_convex, is_smooth = False, True, True
     weighs_documents = True
 
@@ -88,11 +87,11 @@ class _ExponentialPairOracles(StepwiseOracles):
         self.n_pairs = pair_counts(queries)[weights > 0].sum()
         self.line_search = surrogate.alpha == "search"
 
-    def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum of the loss, Z, and the potential of each document times Z."""
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum of the loss, Z, and minus the potential of each document times Z."""
         rising, falling = self._rates(scores)
         with np.errstate(over="ignore"):  # Potentials of far scores are infinite in float32.
-            return float(rising.sum()), (rising - falling).astype(scores.dtype)
+            return float(rising.sum()), (falling - rising).astype(scores.dtype)
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return the second derivative with respect to each score: the loss of the pairs of each document."""

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from directrank.contracts import Curvature, DocumentWeights, StepAlong, Surrogate, Value, ValueAndGradient
+from directrank.contracts import Curvature, StepAlong, Surrogate, Value, ValueAndGradient
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.measures.exchange import pair_table
@@ -56,7 +56,7 @@ class Fidelity(Surrogate):
        SIGIR 2007.
     """
 
-    offers = frozenset({Value, ValueAndGradient, Curvature, DocumentWeights, StepAlong})
+    offers = frozenset({Value, ValueAndGradient, Curvature, StepAlong})
     is_bound, is_convex, is_smooth = False, False, True
 
     def __init__(self, *, normalise: bool = True, line_search: bool = True):
@@ -81,10 +81,10 @@ class _FidelityOracles(StepwiseOracles):
         self.n_pairs = pair_counts(queries)[weights > 0].sum()
         self.line_search = surrogate.line_search
 
-    def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         w = np.zeros(len(scores))
         value = _weights(*self._pairs(scores), -1.0, w)
-        return value, w.astype(scores.dtype)
+        return value, -w.astype(scores.dtype)
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return, for each document, minus the summed slopes of its pairs, above the second derivative."""

@@ -4,7 +4,6 @@ import numpy as np
 
 from directrank.contracts import (
     Curvature,
-    DocumentWeights,
     Measure,
     StepAlong,
     Surrogate,
@@ -77,7 +76,7 @@ class ExpectedMeasure(Surrogate):
        Eqs. (11)-(17); the sign in Theorem 2 is to be read as a minus.
     """
 
-    offers = frozenset({Value, ValueAndGradient, Curvature, DocumentWeights, StepAlong})
+    offers = frozenset({Value, ValueAndGradient, Curvature, StepAlong})
     is_bound, is_convex, is_smooth = False, False, True
 
     measure: PositionBounded
@@ -126,12 +125,12 @@ class _ExpectedOracles(StepwiseOracles):
         positions, _ = soft_positions(scores, self.indptr, self.n_read, STEEPNESS)
         return self._value(positions)
 
-    def document_weights(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the weighted sum of M̄ and the weight of each document, (16)."""
+    def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the weighted sum of M̄ and minus the weight of each document, (16)."""
         positions, powers = soft_positions(scores, self.indptr, self.n_read, STEEPNESS)
         w = np.zeros_like(scores)
         backward(scores, powers, self.indptr, STEEPNESS, self.slopes, self.weights, w)
-        return self._value(positions), w
+        return self._value(positions), -w
 
     def curvature(self, scores: np.ndarray) -> np.ndarray:
         """Return Σ |u_i − u_j| σ (1 − σ) of the pairs of each document, (n_docs,)."""
