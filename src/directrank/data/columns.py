@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from directrank.data.cells import is_number
 from directrank.data.reading_options import ReadOptions
+from directrank.data.reading_record import ReadingRecord
 from directrank.errors import DataError, listed
 
 #: Names of ids of queries, in lower case without punctuation. They win over names that may mean a query.
@@ -94,6 +95,10 @@ class Columns(NamedTuple):
     outcomes: tuple[str, ...] = ()
     not_qid: tuple[str, ...] = ()
     training: str = ""
+
+    def record(self, how: ReadOptions) -> ReadingRecord:
+        """Return how a table was read, with its columns."""
+        return replace(how.record(), qid=self.qid, label=self.label, docid=self.docid, drop=self.left_out)
 
     def line(self) -> str:
         """Return one line that says which column is what, and how to change it."""

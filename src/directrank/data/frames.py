@@ -109,7 +109,7 @@ def read_frame(frame, how: ReadOptions, name: str = "") -> QueryGroups:
         name=name,
         categories=categories,
     )
-    groups.reading = replace(how.record(columns), missing=None)
+    groups.reading = replace(columns.record(how), missing=None)
     return groups
 
 

@@ -13,8 +13,6 @@ from directrank.storage.hashed_file import Digests
 if TYPE_CHECKING:
     import numpy as np
 
-    from directrank.data.columns import Columns
-
 #: The rule that holds unless another is given.
 MISSING = MISSING_RULES[0]
 #: The largest number of float32.
@@ -215,17 +213,12 @@ class ReadOptions(TableOptions):
             return self.training.first_feature
         return self.first_feature
 
-    def record(self, columns: "Columns | None" = None) -> ReadingRecord:
-        """Return how a file was read, with the columns of a table."""
+    def record(self) -> ReadingRecord:
+        """Return how a file was read; `Columns.record` adds the columns of a table."""
         missing = self.missing
         if missing is None and self.training is not None:
             missing = self.training.missing
-        record = ReadingRecord(missing=missing, first_feature=self.first_number)
-        if columns is None:
-            return record
-        return replace(
-            record, qid=columns.qid, label=columns.label, docid=columns.docid, drop=columns.left_out
-        )
+        return ReadingRecord(missing=missing, first_feature=self.first_number)
 
     @property
     def rules_of_training(self) -> list[str]:

@@ -414,7 +414,7 @@ class TableFiles:
         self._null = how.null()
         self._schemas = [table.schema(path) for path in paths]
         chosen = [columns_in(self._schemas[0], how, paths[0])]
-        self.reading = how.record(chosen[0])
+        self.reading = chosen[0].record(how)
         for path, schema in zip(paths[1:], self._schemas[1:], strict=True):
             chosen.append(columns_in(schema, how.as_first(self.reading), path))
         self.features = chosen[0].features
