@@ -8,8 +8,8 @@ that a fit, an evaluation and one cell of a comparison pass. It fails where a fo
 journey is more than 5 % above its budget in budgets.toml; a budget is raised with its reason beside it.
 
 A name is public if and only if a page of docs/reference documents it: a module's `__all__` alone makes none
-public. ``--private`` lists the private names that cross, with the files that take them, and
-``--undocumented`` those of an `__all__`. Their numbers have ceilings in budgets.toml, which only fall.
+public. No private name crosses folders; ``--private`` lists those that do, with the files that take
+them, and ``--undocumented`` those of an `__all__`.
 """
 
 import ast

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         predict_labels,
     )
     from directrank.apps.clicks.logs import ClickLog, read_clicks
+    from directrank.apps.clicks.pages import Pages
     from directrank.apps.clicks.propensities import (
         ALARM,
         Propensities,
@@ -46,6 +47,7 @@ __all__ = [
     "ClickLog",
     "Difference",
     "LogCheck",
+    "Pages",
     "Propensities",
     "Safe",
     "TrainingPart",

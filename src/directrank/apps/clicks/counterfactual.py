@@ -415,11 +415,6 @@ class Difference:
         return lines
 
 
-def ends(interval: tuple[float, float]) -> str:
-    """Return an interval as printed, "none" where there is none."""
-    return f"{interval[0]:+.4f} to {interval[1]:+.4f}" if interval[0] == interval[0] else "none"
-
-
 def check_baseline(baseline: str | None, names: Iterable[str]) -> None:
     """Raise DataError unless a baseline is one of some rankings, or None."""
     names = list(names)

@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import f, gamma, t
 
 from directrank.apps.clicks.logs import ClickLog
+from directrank.apps.evaluation.significance import p_text
 from directrank.errors import DataError, MethodError
 from directrank.storage.strict_json import JSONObject
 
@@ -160,7 +161,7 @@ class Propensities:
         if self.rejected:
             lines.append(
                 f"one curve of propensities does not fit all queries (goodness of fit "
-                f"{p_of_fit(self.one_curve)}): what rests on it may be wrong; try --context with what may "
+                f"{p_text(self.one_curve)}): what rests on it may be wrong; try --context with what may "
                 "change the curve, or --trust"
             )
         if self.by_model:
@@ -404,11 +405,6 @@ def _covariance(facts: Mapping[str, Any], n: int, source: str) -> np.ndarray:
 def _listed(ranks: Sequence[object]) -> str:
     """Return the first of some positions in words."""
     return ", ".join(map(repr, ranks[:5])) + ", …" * (len(ranks) > 5) if ranks else "none"
-
-
-def p_of_fit(p: float) -> str:
-    """Return the probability of a test of fit as printed, such as ``p = .040`` or ``p < .001``."""
-    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("= 0.", "= .")
 
 
 def has_clusters(weights: np.ndarray) -> bool:

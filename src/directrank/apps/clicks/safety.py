@@ -22,7 +22,6 @@ from directrank.apps.clicks.counterfactual import (
     cells_of,
     click_measure,
     default_how,
-    ends,
     evaluate_clicks,
     label_clicks,
     ranking_weights,
@@ -30,6 +29,7 @@ from directrank.apps.clicks.counterfactual import (
 from directrank.apps.clicks.logs import ClickLog
 from directrank.apps.clicks.pages import Pages
 from directrank.apps.clicks.propensities import Propensities
+from directrank.apps.evaluation.significance import interval_text
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.errors import DataError
@@ -71,7 +71,7 @@ class Safe:
         """Return what was decided, and why."""
         interval = (
             f"{self.difference.difference:+.4f}, 95 % interval for new queries "
-            + ends(self.difference.by_queries)
+            + interval_text(self.difference.by_queries)
             + "".join(f". WARNING: {doubt}" for doubt in self.difference.doubts)
         )
         if not self.share:

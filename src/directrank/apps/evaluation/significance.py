@@ -28,6 +28,8 @@ __all__ = [
     "contrasts",
     "effect_size",
     "holm",
+    "interval_text",
+    "p_text",
     "p_value",
     "paired_test",
     "power",
@@ -417,3 +419,14 @@ def p_value(p: float) -> str:
     str
     """
     return "< 0.0001" if p < 0.0001 else f"= {p:.2g}"
+
+
+def interval_text(interval: tuple[float, float] | None) -> str:
+    """Return the ends of an interval as printed, "none" if it is None or NaN."""
+    low, high = interval or (math.nan, math.nan)
+    return "none" if math.isnan(low) else f"{low:+.4f} to {high:+.4f}"
+
+
+def p_text(p: float) -> str:
+    """Return a p-value as printed, such as ``p = .040`` or ``p < .001``."""
+    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("= 0.", "= .")

@@ -256,7 +256,7 @@ def _estimated(log: "ClickLog", trust: bool) -> "Propensities":
 def _print_propensities(curve: "Propensities", baselines: dict[str, "Propensities"]) -> None:
     import numpy as np
 
-    from directrank.apps.clicks.propensities import p_of_fit
+    from directrank.apps.evaluation.significance import p_text
 
     low, high = curve.interval()
     head = ["position", "propensity", "95 % interval", *(["offset"] if curve.offset is not None else []), ""]
@@ -289,7 +289,7 @@ def _print_propensities(curve: "Propensities", baselines: dict[str, "Propensitie
     if curve.ratio == curve.ratio and curve.one_curve == curve.one_curve:
         print_paragraph(
             f"Errors by clusters of queries are {curve.ratio:.2f} times those of the model (goodness of fit "
-            f"of one curve for all queries: {p_of_fit(curve.one_curve)}). The test sees differences between "
+            f"of one curve for all queries: {p_text(curve.one_curve)}). The test sees differences between "
             "queries; it does not see trust bias, which shifts all queries alike (--trust)."
         )
     for doubt in curve.doubts():
@@ -368,10 +368,8 @@ def evaluate_by_clicks(
 ) -> "Gate | None":  # fmt: skip
     """Print what rankings would have earned by a log; return the verdict of margins, if there are any."""
     from directrank.apps.cli.settings import read_documents
-    from directrank.apps.clicks import ALARM, click_measure, evaluate_clicks
-    from directrank.apps.clicks.counterfactual import ends
-    from directrank.apps.clicks.pages import Pages
-    from directrank.apps.clicks.propensities import p_of_fit
+    from directrank.apps.clicks import ALARM, Pages, click_measure, evaluate_clicks
+    from directrank.apps.evaluation.significance import interval_text, p_text
     from directrank.files import ReadOptions
 
     if (how == "dr") > (documents is not None) or (documents is not None) > (how in (None, "dr")):
@@ -417,8 +415,8 @@ def evaluate_by_clicks(
     print_columns(
         ["run", measure, "difference", "for these queries", "for new queries", "clicks as labels"],
         [
-            [row.name, f"{row.value:.4f}", f"{row.difference:+.4f}", ends(row.by_sessions),
-             ends(row.by_queries), f"{row.naive:+.4f}"] for row in rows
+            [row.name, f"{row.value:.4f}", f"{row.difference:+.4f}", interval_text(row.by_sessions),
+             interval_text(row.by_queries), f"{row.naive:+.4f}"] for row in rows
         ],
         wrap=(0,),
     )  # fmt: skip
@@ -440,11 +438,11 @@ def evaluate_by_clicks(
     if agrees < ALARM or held_out < ALARM:
         likelier = (
             f"; held-out clicks are likelier by its own curve, by {gain:.3f} in log likelihood a click "
-            f"({p_of_fit(held_out)})"
+            f"({p_text(held_out)})"
         )
         print_paragraph(
             f"WARNING: the log contradicts the propensities of {propensities}: they differ from its own "
-            f"({p_of_fit(agrees)}){likelier * math.isfinite(held_out)}."
+            f"({p_text(agrees)}){likelier * math.isfinite(held_out)}."
         )
     if estimate.offset is not None and estimate.replicates is None:
         print_paragraph("Intervals do not carry the errors of offsets: estimate by --trust, without a file.")

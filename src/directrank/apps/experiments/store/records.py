@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from operator import attrgetter
 from typing import Annotated, ClassVar, NamedTuple, Self
 
-from directrank.apps.evaluation.significance import POWER, queries_needed, smallest_effect
+from directrank.apps.evaluation.significance import POWER, interval_text, queries_needed, smallest_effect
 from directrank.apps.experiments.options import AUTO, GRID, STANDARD
 from directrank.contracts import Measure
 from directrank.files import MISSING
@@ -569,17 +569,25 @@ class ComparedByClicks(Compared):
         """Return a row of text for each ranking."""
         return [
             [
-                row.name, f"{row.value:.4f}", f"{row.difference:+.4f}", _ends(row.by_sessions),
-                _ends(row.by_queries), f"{row.naive:+.4f}", "better" if row.better else "",
-                *([] if row.grades is None or row.grades_difference is None
-                  else [f"{row.grades:.4f}", f"{row.grades_difference:+.4f}", _ends(row.grades_interval)]),
+                row.name,
+                f"{row.value:.4f}",
+                f"{row.difference:+.4f}",
+                interval_text(row.by_sessions),
+                interval_text(row.by_queries),
+                f"{row.naive:+.4f}",
+                "better" if row.better else "",
+                *(
+                    []
+                    if row.grades is None or row.grades_difference is None
+                    else [
+                        f"{row.grades:.4f}",
+                        f"{row.grades_difference:+.4f}",
+                        interval_text(row.grades_interval),
+                    ]
+                ),
             ]
             for row in self.rows
-        ]  # fmt: skip
-
-
-def _ends(interval: tuple[float, float] | None) -> str:
-    return f"{interval[0]:+.4f} to {interval[1]:+.4f}" if interval else "none"
+        ]
 
 
 #: The label of the row of the methods that validation chose, fold by fold.
