@@ -4,7 +4,8 @@ from directrank.apps.text.collections.reading import read_judgments
 from directrank.apps.text.collections.records import CollectionOptions
 from directrank.apps.text.features.definitions import own_feature
 from directrank.apps.text.features.making import FeatureSet, bm25_run, make_features
-from directrank.apps.text.features.writing import model_of_features, write_features
+from directrank.apps.text.features.model import model_of_features
+from directrank.apps.text.features.writing import write_features
 from directrank.apps.text.index.analysis import Analysis
 from directrank.apps.text.index.building import build_index
 from directrank.apps.text.index.folder import Index, open_index

@@ -10,20 +10,17 @@ import numpy as np
 from directrank.apps.text.features.making import FeatureSet
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.estimators.methods import configured
-from directrank.files.folds import PARTS, load_data
+from directrank.files.folds import PARTS
 from directrank.files.letor import write_letor
 from directrank.files.tables import delimited_text, parquet_bytes
-from directrank.models import save
 from directrank.storage.atomic import write_atomically
 from directrank.storage.folders import claim_folder
-from directrank.storage.names import slug
 from directrank.storage.strict_json import dump
 
-#: All queries in one file, for a ranker to be used, and what the features are.
-ALL, RECIPE = "all", "features.json"
 #: Models that a search trained on the features of a folder.
 TRAINED = "trained-{}.dr"
+#: All queries in one file, for a ranker to be used, and what the features are.
+ALL, RECIPE = "all", "features.json"
 
 
 def _columns(groups: QueryGroups) -> dict[str, np.ndarray]:
@@ -109,37 +106,3 @@ def write_features(
         for name, rows in zip(PARTS, (np.concatenate(train), vali, test), strict=True):
             write(groups.select(np.sort(rows)), fold / f"{name}{ending}")
     return [f"Written: {folder}/Fold1 … Fold{kfold} (seed {seed}), and all queries in {folder / ALL}{ending}"]
-
-
-def model_of_features(folder: str | os.PathLike, method: str = "auto") -> Path:
-    """Return the model of a method on all queries of a folder of features; it is trained and saved once.
-
-    Parameters
-    ----------
-    folder : path
-        What `write_features` wrote.
-    method : str, default="auto"
-
-    Returns
-    -------
-    Path
-        In the folder.
-
-    Raises
-    ------
-    DataError
-        If the folder holds no features.
-    ValueError
-        If there is no such method, or several are named.
-    """
-    folder, chosen = Path(folder), configured(method)
-    if len(chosen) != 1:
-        raise ValueError("name one method")
-    files = (folder / f"{ALL}{ending}" for ending, _ in WRITERS.values())
-    data = next((path for path in files if (folder / RECIPE).is_file() and path.is_file()), None)
-    if data is None:
-        raise DataError(f"{folder}: no model, and no folder of `directrank features`")
-    path = folder / TRAINED.format(slug(chosen[0].label))
-    if not path.is_file():
-        save(chosen[0].build().fit(load_data(data)), path)
-    return path

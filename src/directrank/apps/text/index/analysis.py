@@ -72,7 +72,7 @@ def _stemmers() -> Any:
 @cache
 def _stop_words() -> dict[str, frozenset[str]]:
     """Return the lists of stop words by their names."""
-    content = (files("directrank.apps.text") / "stop_words.txt").read_text(encoding="utf-8")
+    content = (files("directrank.apps.text.index") / "stop_words.txt").read_text(encoding="utf-8")
     lists = content.split("\n[")[1:]
     return {
         name: frozenset(words.split()) for name, _, words in (section.partition("]") for section in lists)
