@@ -58,11 +58,11 @@ def ratio(surrogate, n_docs, length, rounds):
     seconds = fastest(
         {
             "gradient": lambda: oracles.value_and_gradient(scores),
-            "curvature": lambda: oracles.curvature(scores),
+            "curvature": lambda: oracles.derivatives(scores),
         },
         rounds,
     )
-    return 1.0 + seconds["curvature"] / seconds["gradient"]
+    return seconds["curvature"] / seconds["gradient"]
 
 
 def main():

@@ -351,16 +351,17 @@ class ValueAndGradient(Protocol):
 
 @runtime_checkable
 class Curvature(Protocol):
-    """The diagonal of the second derivative, made positive."""
+    """The value, the gradient and the diagonal of the second derivative, made positive."""
 
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return how fast the derivative with respect to each score changes, (n_docs,), ≥ 0.
+    def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return what `ValueAndGradient` does, and the curvature.
 
-        It is the exact diagonal where the surrogate is convex with a second derivative everywhere, and for
-        hinges that of a parabola above them. For smooth positions it bounds the diagonal of the measure made
+        The curvature is how fast the derivative with respect to each score changes, (n_docs,), ≥ 0: the
+        exact diagonal where the surrogate is convex with a second derivative everywhere, and for hinges
+        that of a parabola above them. For smooth positions it bounds the diagonal of the measure made
         linear in them; the measure itself can bend many times as much. Elsewhere it bounds the diagonal's
-        absolute value. It is 0 only where the derivative with respect to that score is 0 for good, as for the
-        documents of a query of weight 0, or by underflow.
+        absolute value. It is 0 only where the derivative with respect to that score is 0 for good, as for
+        the documents of a query of weight 0, or by underflow.
         """
         ...
 

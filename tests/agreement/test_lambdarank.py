@@ -47,7 +47,7 @@ def test_derivatives_are_lightgbms(distance):
     on_queries.reweigh(inner)
     found = [
         groups.to_caller(on_queries.value_and_gradient(inner)[1]),
-        groups.to_caller(on_queries.curvature(inner)),
+        groups.to_caller(on_queries.derivatives(inner)[2]),
     ]
     if distance:
         for first, last in zip(np.cumsum((0, *SIZES)), np.cumsum(SIZES), strict=False):

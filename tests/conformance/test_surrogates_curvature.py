@@ -62,7 +62,7 @@ def test_is_the_second_derivative_or_above_it(surrogate):
         queries, weights = some_queries(seed, sizes=(5, 8, 3)), np.array([0.2, 0.5, 0.3])
         scores = random_scores(queries, 60 + seed, 10.0 ** (seed / 2 - 1))
         oracles, gradient = gradient_of(surrogate, queries, weights, scores)
-        curvature, second = oracles.curvature(scores), diagonal(gradient, scores)
+        curvature, second = oracles.derivatives(scores)[2], diagonal(gradient, scores)
         rounding = 1e-8 * max(1.0, np.abs(gradient(scores)).max())
         if is_exact(surrogate):
             np.testing.assert_allclose(curvature, second, rtol=1e-5, atol=rounding)
@@ -77,8 +77,8 @@ def test_is_positive_where_documents_can_train(surrogate):
     trains = np.repeat(~objective.left_out, queries.sizes)
     for scores in (np.zeros(queries.n_docs), *(random_scores(queries, 61, each) for each in (0.1, 3.0))):
         for dtype in (np.float32, np.float64):
-            curvature = objective.curvature(scores.astype(dtype))
-            gradient = objective.value_and_gradient(scores.astype(dtype))[1]
+            value, gradient, curvature = objective.derivatives(scores.astype(dtype))
+            np.testing.assert_equal((value, gradient), objective.value_and_gradient(scores.astype(dtype)))
             assert curvature.dtype == dtype
             assert np.isfinite(curvature).all()
             assert (curvature[~trains] == 0).all()
@@ -93,11 +93,11 @@ def test_is_positive_where_documents_can_train(surrogate):
 def test_a_query_counts_with_its_weight_and_alone(surrogate):
     queries, weights = some_queries(62, sizes=(6, 5, 7)), np.array([0.4, 0.0, 0.6])
     scores = random_scores(queries, 63)
-    together = oracles_of(surrogate, queries, weights).curvature(scores)
+    together = oracles_of(surrogate, queries, weights).derivatives(scores)[2]
     for q, weight in enumerate(weights):
         rows = slice(queries.indptr[q], queries.indptr[q + 1])
-        alone = oracles_of(surrogate, queries.part(q, q + 1), weights[q : q + 1]).curvature(scores[rows])
-        once = oracles_of(surrogate, queries.part(q, q + 1), np.ones(1)).curvature(scores[rows])
+        alone = oracles_of(surrogate, queries.part(q, q + 1), weights[q : q + 1]).derivatives(scores[rows])[2]
+        once = oracles_of(surrogate, queries.part(q, q + 1), np.ones(1)).derivatives(scores[rows])[2]
         np.testing.assert_array_equal(together[rows], alone)
         np.testing.assert_allclose(alone, weight * once, rtol=1e-12)
 
@@ -110,8 +110,8 @@ def test_float32_is_near_float64(surrogate):
     for spread in (0.1, 1.0, 10.0):
         narrow = random_scores(queries, 65, spread).astype(np.float32)
         before = narrow.tobytes()
-        wide = oracles.curvature(narrow.astype(np.float64))
-        np.testing.assert_allclose(oracles.curvature(narrow), wide, rtol=0, atol=2e-5 * wide.max())
+        wide = oracles.derivatives(narrow.astype(np.float64))[2]
+        np.testing.assert_allclose(oracles.derivatives(narrow)[2], wide, rtol=0, atol=2e-5 * wide.max())
         assert narrow.tobytes() == before
 
 
@@ -122,7 +122,7 @@ def test_extreme_scores_give_numbers(surrogate, dtype):
     queries = some_queries(66)
     oracles = oracles_of(surrogate, queries)
     for spread in (1e-30, 1e2, 1e4, 1e6):
-        curvature = oracles.curvature(random_scores(queries, 67, spread).astype(dtype))
+        curvature = oracles.derivatives(random_scores(queries, 67, spread).astype(dtype))[2]
         assert (curvature >= 0).all()  # and no NaN
 
 
@@ -133,11 +133,12 @@ def test_shards_and_threads_change_nothing(surrogate):
     queries = some_queries(68, sizes=(8,) * 40)
     scores = random_scores(queries, 69)
     objective = objective_on(surrogate, queries)
-    single = objective.curvature(scores)
-    plain = objective_on(surrogate, queries, normalise=False).curvature(scores)
+    single = objective.derivatives(scores)[2]
+    plain = objective_on(surrogate, queries, normalise=False).derivatives(scores)[2]
     np.testing.assert_allclose(single, objective.scale * plain, rtol=1e-12)
     serial, threaded = (
-        objective_on(surrogate, queries, 2**14, n_threads=threads).curvature(scores) for threads in (1, 3)
+        objective_on(surrogate, queries, 2**14, n_threads=threads).derivatives(scores)[2]
+        for threads in (1, 3)
     )
     np.testing.assert_allclose(serial, single, rtol=1e-6)
     np.testing.assert_array_equal(serial, threaded)

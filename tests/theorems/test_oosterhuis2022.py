@@ -93,7 +93,7 @@ def test_far_apart_scores_neither_overflow_nor_move():
     value, gradient = oracles.value_and_gradient(oracles.at)
     assert value == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(gradient, 0.0, atol=1e-12)
-    assert (oracles.curvature(oracles.at) >= 0).all()
+    assert (oracles.derivatives(oracles.at)[2] >= 0).all()
 
 
 @pytest.mark.parametrize("discounts", [None, [1.0, 1.0, 0.25], [1.0] * 9])

@@ -289,9 +289,18 @@ class Objective:
         """Return the objective and its derivative with respect to each score, shape (n_docs,)."""
         return self._scaled(lambda oracles, s: oracles.value_and_gradient(s), scores)
 
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the curvature at each score, shape (n_docs,), type of the scores; see `Curvature`."""
-        return self._scaled(lambda oracles, s: oracles.curvature(s), scores)[1]
+    def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return value, gradient and curvature, (n_docs,), of the type of the scores; see `Curvature`."""
+        gradient, curvature = np.empty_like(scores), np.empty_like(scores)
+
+        def fill(part: Part) -> float:
+            value, gradient[part.rows], curvature[part.rows] = part.oracles.derivatives(scores[part.rows])
+            return value
+
+        value = self._sum(fill)
+        gradient *= self.scale
+        curvature *= self.scale
+        return value * self.scale, gradient, curvature
 
     def hessian_vector(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return the second derivative at `scores` times `direction`, shape (n_docs,)."""

@@ -27,11 +27,11 @@ class KernelOracles:
         gradient = np.zeros_like(scores)
         return float(self.kernel(scores, *self.arguments, gradient)), gradient
 
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the curvature at each score, (n_docs,); see `directrank.contracts.Curvature`."""
+    def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return value, gradient and curvature; see `directrank.contracts.Curvature`."""
         out = np.zeros_like(scores)
         self.curvatures(scores, *self.arguments, out)
-        return out
+        return *self.value_and_gradient(scores), out
 
 
 class JoinedKernel(Protocol):

@@ -113,5 +113,5 @@ class _SquaredErrorOracles:
         weighted = self.weights * error
         return float(weighted @ error), (2.0 * weighted).astype(scores.dtype)
 
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        return (2.0 * self.weights).astype(scores.dtype)
+    def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        return *self.value_and_gradient(scores), (2.0 * self.weights).astype(scores.dtype)

@@ -155,9 +155,9 @@ class _PolicyOracles:
         value = self.fall + float(self.gradient @ change) + 0.5 * float(slope @ (change - mean))
         return value, (self.gradient + slope).astype(scores.dtype)
 
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
+    def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         share = self.second / np.where(self.total > 0, self.total, 1.0)
-        return (self.second * (1.0 - share)).astype(scores.dtype)
+        return *self.value_and_gradient(scores), (self.second * (1.0 - share)).astype(scores.dtype)
 
 
 class ProximalPolicy(PolicyMeasure):

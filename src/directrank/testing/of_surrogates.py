@@ -360,7 +360,10 @@ def curvature_bounds_the_second_derivative(surrogate: Surrogate) -> None:
         queries = some_queries(seed, sizes=(5, 8, 3))
         oracles = oracles_of(surrogate, queries, np.array([0.2, 0.5, 0.3]))
         scores = random_scores(queries, 60 + seed)
-        actual = oracles.curvature(scores)
+        value, gradient, actual = oracles.derivatives(scores)
+        expected = oracles.value_and_gradient(scores)
+        need(np.allclose(value, expected[0]), "its value is not that of the gradient's oracle")
+        need(np.allclose(gradient, expected[1]), "its gradient is not that of the gradient's oracle")
         need(np.isfinite(actual).all() and (actual >= 0).all(), "it is negative or not finite")
         if not surrogate.is_convex:  # it may be that of a simpler function: see `Curvature`
             continue

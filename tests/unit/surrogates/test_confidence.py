@@ -68,9 +68,9 @@ def test_whole_confidences_are_copies(surrogate, dtype):
         assert value == pytest.approx(expected, rel=tolerance)
         summed = np.bincount(rows, of_each, queries.n_docs)
         np.testing.assert_allclose(gradient, summed, rtol=tolerance, atol=tolerance * max(1, abs(value)))
-        curved = np.bincount(rows, other.curvature(of_copies.astype(dtype)), queries.n_docs)
+        curved = np.bincount(rows, other.derivatives(of_copies.astype(dtype))[2], queries.n_docs)
         np.testing.assert_allclose(
-            oracles.curvature(scores.astype(dtype)),
+            oracles.derivatives(scores.astype(dtype))[2],
             curved,
             rtol=1e-3 if dtype == np.float32 else 1e-9,
             atol=1e-4,

@@ -44,13 +44,15 @@ def test_pairs_by_definition(margin, spread):
     scores, y = spread_scores(1, spread), GRADES
     table = np.maximum(2.0 ** y[:, None] - 2.0 ** y[None, :], 0.0)
     ours = Pairwise(margin=margin, weight=gain_difference).on(one_query(), np.array([0.7]))
-    np.testing.assert_allclose(ours.curvature(scores), pairs_naive(scores, 0.7 * table, margin), rtol=1e-12)
+    np.testing.assert_allclose(
+        ours.derivatives(scores)[2], pairs_naive(scores, 0.7 * table, margin), rtol=1e-12
+    )
     if isinstance(margin, Logistic):
         return
     form = NDCG().supervision(one_query())
     ours = OrderPreserving(NDCG(), margin=margin).on(one_query(), np.array([0.7]))
     table = 0.7 * form[:, None] * (1.0 - np.eye(len(y)))
-    np.testing.assert_allclose(ours.curvature(scores), pairs_naive(scores, table, margin), rtol=1e-12)
+    np.testing.assert_allclose(ours.derivatives(scores)[2], pairs_naive(scores, table, margin), rtol=1e-12)
 
 
 @pytest.mark.parametrize("margin", [*HINGES, Logistic()])
@@ -70,9 +72,9 @@ def test_the_parabola_touches_the_margin_and_lies_nowhere_below(margin):
 
 def test_the_hinge_by_hand():
     oracles = PairwiseHinge().on(one_query([1, 0]), np.ones(1))
-    np.testing.assert_allclose(oracles.curvature(np.array([0.0, 0.0])), [0.5, 0.5])  # 1 / 2 |1 − 0|
-    np.testing.assert_allclose(oracles.curvature(np.array([1.0, 0.0])), [1.0, 1.0])  # 1 / 2 · ½
-    np.testing.assert_allclose(oracles.curvature(np.array([-3.0, 0.0])), [0.125, 0.125])  # 1 / 2 |1 + 3|
+    np.testing.assert_allclose(oracles.derivatives(np.array([0.0, 0.0]))[2], [0.5, 0.5])  # 1 / 2 |1 − 0|
+    np.testing.assert_allclose(oracles.derivatives(np.array([1.0, 0.0]))[2], [1.0, 1.0])  # 1 / 2 · ½
+    np.testing.assert_allclose(oracles.derivatives(np.array([-3.0, 0.0]))[2], [0.125, 0.125])  # 1 / 2 |1 + 3|
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -80,7 +82,7 @@ def test_the_hinge_by_hand():
 def test_smooth_positions_by_definition(spread, dtype):
     """Near scores by quotients in their own type, far ones in double precision, others by differences."""
     scores = spread_scores(2, spread).astype(dtype)
-    ours = ExpectedMeasure(NDCG()).on(one_query(), np.array([0.7])).curvature(scores)
+    ours = ExpectedMeasure(NDCG()).on(one_query(), np.array([0.7])).derivatives(scores)[2]
     theirs = positions_naive(scores.astype(float), 1.0, 0.7 * NDCG().position_slopes(one_query()))
     np.testing.assert_allclose(ours, theirs, rtol=2e-5 if dtype == np.float32 else 1e-9, atol=1e-35)
 
@@ -92,7 +94,7 @@ def test_no_step_of_smooth_positions_is_longer_than_one_over_the_steepness():
         for seed in range(5):
             scores = spread_scores(seed, 10.0 ** (seed - 3))
             gradient = oracles.value_and_gradient(scores)[1]
-            assert (4.0 * np.abs(gradient) <= oracles.curvature(scores) * (1 + 1e-9)).all()
+            assert (4.0 * np.abs(gradient) <= oracles.derivatives(scores)[2] * (1 + 1e-9)).all()
 
 
 @pytest.mark.share(3)
@@ -101,7 +103,7 @@ def test_gaussian_noise_by_definition(measure):
     gain, curve = measure.linear_in_positions(one_query())
     for spread in (0.0, 0.5, 5.0):
         scores = spread_scores(3, spread)
-        ours = GaussianNoise(measure, noise=0.4).on(one_query(), np.array([0.7])).curvature(scores)
+        ours = GaussianNoise(measure, noise=0.4).on(one_query(), np.array([0.7])).derivatives(scores)[2]
         # Documents whose order is sure are left out: e^(-z²/2) is 1.5e-8 where z = 6.
         np.testing.assert_allclose(ours, 0.7 * gaussian_naive(scores, gain, curve, 0.4), rtol=1e-9, atol=1e-8)
 
@@ -113,7 +115,7 @@ def test_gaussian_noise_is_at_least_the_second_derivative(measure):
     step = 1e-5
     for seed in range(5):
         scores = spread_scores(seed, 0.5)
-        found = oracles.curvature(scores)
+        found = oracles.derivatives(scores)[2]
         for i, move in enumerate(step * np.eye(len(scores))):
             above, below = (oracles.value_and_gradient(scores + sign * move)[1][i] for sign in (1, -1))
             assert abs(above - below) / (2 * step) <= found[i] + 1e-8
@@ -130,7 +132,7 @@ def test_swap_tables_by_definition(name):
     for i in range(9):
         table[i, below[i] :] = cells[start[i] : start[i + 1]]
     np.testing.assert_allclose(
-        oracles.curvature(scores), pairs_naive(scores, 0.7 * table, Logistic()), rtol=1e-9
+        oracles.derivatives(scores)[2], pairs_naive(scores, 0.7 * table, Logistic()), rtol=1e-9
     )
 
 
@@ -140,7 +142,7 @@ def test_the_cosine_turns_no_faster():
     for seed in range(400):
         rng = np.random.default_rng(seed)
         scores, grades = rng.normal(size=3), np.sort(rng.random(3) ** 4)[::-1]
-        curvature = CosineDistance().on(one_query(grades), np.ones(1)).curvature(scores)
+        curvature = CosineDistance().on(one_query(grades), np.ones(1)).derivatives(scores)[2]
         assert curvature == pytest.approx(np.full(3, 1 / math.sqrt(3) / (scores @ scores)), rel=1e-12)
         order = one_query(grades).relevance
         u, v = scores / np.linalg.norm(scores), order / np.linalg.norm(order)
@@ -152,4 +154,4 @@ def test_the_cosine_turns_no_faster():
 def test_rankings_by_hand():
     """Two relevant documents and one not: each relevant one can lose its only pair, of weight 2 / 2."""
     oracles = TypeTwoBound(parse_measure("AP")).on(one_query([1, 1, 0]), np.array([0.5]))
-    np.testing.assert_allclose(oracles.curvature(np.zeros(3)), [0.5, 0.5, 1.0])
+    np.testing.assert_allclose(oracles.derivatives(np.zeros(3))[2], [0.5, 0.5, 1.0])

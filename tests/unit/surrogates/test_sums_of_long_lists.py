@@ -57,7 +57,7 @@ def assert_equal(oracles, expected, scores):
     value, gradient = oracles.value_and_gradient(scores)
     np.testing.assert_allclose(value, expected[0], rtol=1e-9)
     np.testing.assert_allclose(gradient, expected[1], atol=1e-8 * np.abs(expected[1]).max())
-    np.testing.assert_allclose(oracles.curvature(scores), expected[2], atol=1e-7 * expected[2].max())
+    np.testing.assert_allclose(oracles.derivatives(scores)[2], expected[2], atol=1e-7 * expected[2].max())
     assert len(oracles.runs) < 4  # That is all pairs, one by one, in four runs.
 
 
@@ -119,7 +119,7 @@ def test_pairs_that_weigh_in_rankings_with_ties_are_those_of_all_pairs(kind, mon
     assert not n_visited(visiting)
     assert len(visiting.runs)
     value, gradient = visiting.value_and_gradient(SCORES)
-    assert_equal(listing, (value, gradient, visiting.curvature(SCORES)), SCORES)
+    assert_equal(listing, (value, gradient, visiting.derivatives(SCORES)[2]), SCORES)
 
 
 def test_lists_of_a_million_documents_have_pairs_of_near_ranks_alone(monkeypatch):
@@ -177,7 +177,7 @@ def test_pairs_without_a_document_of_weight_are_not_visited(dtype, digits, sprea
     near = {"rtol": 1e-5 if dtype == np.float32 else 1e-11, "atol": 1e-7 if dtype == np.float32 else 1e-13}
     np.testing.assert_allclose(computed, value, **near)
     np.testing.assert_allclose(slopes, gradient, **near)
-    np.testing.assert_allclose(oracles.curvature(scores), curvature, **near)
+    np.testing.assert_allclose(oracles.derivatives(scores)[2], curvature, **near)
     assert slopes.dtype == dtype
 
 
@@ -198,7 +198,7 @@ def test_smooth_positions(name):
     np.testing.assert_allclose(gradient, by_hand, atol=1e-6 * np.abs(by_hand).max())
     # |c_i| + |c_j| bounds the |c_i − c_j| of the curvature, and equals it where one document is not read.
     spread = 10.0 * np.abs(turn)
-    curvature = surrogate.on(queries, np.ones(1)).curvature(SCORES)
+    curvature = surrogate.on(queries, np.ones(1)).derivatives(SCORES)[2]
     np.testing.assert_allclose(curvature[n_read:], spread.sum(axis=0)[n_read:], atol=1e-6 * curvature.max())
     own = np.zeros(N)
     own[:n_read] = spread.sum(axis=1) - 2 * 0.25 * 100.0 * np.abs(slopes[:n_read])

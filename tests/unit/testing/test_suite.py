@@ -121,8 +121,8 @@ class SquaresOracles:
     def hessian_vector(self, scores, direction):
         return (2.0 + (self.fault == "hessian")) * self.w * direction
 
-    def curvature(self, scores):
-        return (2.0 - (self.fault == "curvature")) * self.w
+    def derivatives(self, scores):
+        return *self.value_and_gradient(scores), (2.0 - (self.fault == "curvature")) * self.w
 
 
 @pytest.mark.parametrize(

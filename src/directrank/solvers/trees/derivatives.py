@@ -47,8 +47,8 @@ class Derivatives:
         typed = scores.astype(objective.dtype)
         if Reweighable in objective.offers:
             objective.reweigh(typed)
-        value, gradient = objective.value_and_gradient(typed)
-        curvature = objective.curvature(typed).astype(np.float64)
+        value, gradient, curvature = objective.derivatives(typed)
+        curvature = curvature.astype(np.float64)
         del typed
         if self.first is None:
             self.factor *= _to_one(self.factor * curvature)

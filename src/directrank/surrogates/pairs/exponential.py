@@ -89,15 +89,15 @@ class _ExponentialPairOracles(StepwiseOracles):
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the weighted sum of the loss, Z, and minus the potential of each document times Z."""
+        value, gradient, _ = self.derivatives(scores)
+        return value, gradient
+
+    def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return Z, its gradient, and as curvature the loss of the pairs of each document."""
         rising, falling = self._rates(scores)
         with np.errstate(over="ignore"):  # Potentials of far scores are infinite in float32.
-            return float(rising.sum()), (falling - rising).astype(scores.dtype)
-
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the second derivative with respect to each score: the loss of the pairs of each document."""
-        rising, falling = self._rates(scores)
-        with np.errstate(over="ignore"):
-            return (rising + falling).astype(scores.dtype)
+            gradient, curvature = ((falling + sign * rising).astype(scores.dtype) for sign in (-1.0, 1.0))
+        return float(rising.sum()), gradient, curvature
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return W₊ and W₋ along a direction in {0, 1}, the number of pairs, and Z."""

@@ -86,11 +86,11 @@ class _FidelityOracles(StepwiseOracles):
         value = _weights(*self._pairs(scores), -1.0, w)
         return value, -w.astype(scores.dtype)
 
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return, for each document, minus the summed slopes of its pairs, above the second derivative."""
+    def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return value, gradient, and as curvature minus the summed slopes of the pairs of each document."""
         out = np.zeros(len(scores))
         _weights(*self._pairs(scores), 1.0, out)
-        return out.astype(scores.dtype)
+        return *self.value_and_gradient(scores), out.astype(scores.dtype)
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return half of W₊ and W₋ along a direction in {0, 1}, and the number of pairs."""

@@ -68,11 +68,11 @@ class HingeOracles:
             total += sorted_run(scores, run, weight, self.strength, self.margin, gradient)
         return total, gradient
 
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the curvature at each score, (n_docs,); see `directrank.contracts.Curvature`."""
+    def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return value, gradient and curvature; see `directrank.contracts.Curvature`."""
         out = np.zeros_like(scores)
         add_curvatures(self.form, self.strength, scores, self.runs, self.weights, out)
-        return out
+        return *self.value_and_gradient(scores), out
 
     def gradient_plugin(self) -> HingePairs:
         """Return what `directrank.kernels.plugins.query_gradient` reads."""

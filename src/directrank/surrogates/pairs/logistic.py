@@ -50,12 +50,12 @@ class LogisticOracles:
         value, gradient, _ = self._visited(scores, far)
         return value + add_sums(scores, *near, gradient), gradient
 
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the curvature at each score, (n_docs,); see `directrank.contracts.Curvature`."""
+    def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return value, gradient and curvature in one visit; see `directrank.contracts.Curvature`."""
         near, far = self._by_distance(scores)
-        curvature = self._visited(scores, far)[2]
+        value, gradient, curvature = self._visited(scores, far)
         add_turns(scores, None, *near, curvature)
-        return curvature
+        return value + add_sums(scores, *near, gradient), gradient, curvature
 
     def _by_distance(self, scores: np.ndarray) -> tuple[WeightedRuns, WeightedRuns]:
         """Return the summed runs, and those of them whose scores are too far apart for it."""

@@ -132,10 +132,11 @@ class _ExpectedOracles(StepwiseOracles):
         backward(scores, powers, self.indptr, STEEPNESS, self.slopes, self.weights, w)
         return self._value(positions), -w
 
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return Σ |u_i − u_j| σ (1 − σ) of the pairs of each document, (n_docs,)."""
+    def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return value, gradient, and as curvature Σ |u_i − u_j| σ (1 − σ) of the pairs of each document."""
         ranges = list(powers_by_range(scores, self.indptr, self.n_read, STEEPNESS))
-        return position_curvature(scores, ranges, self.indptr, STEEPNESS, self.slopes, self.weights)
+        curvature = position_curvature(scores, ranges, self.indptr, STEEPNESS, self.slopes, self.weights)
+        return *self.value_and_gradient(scores), curvature
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return N, D of (15) along a direction in {0, 1}, and the number of documents."""

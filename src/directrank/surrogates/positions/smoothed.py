@@ -161,22 +161,22 @@ class _SmoothedOracles:
         self.n_read = np.where(weights > 0, surrogate.measure.n_read(queries), 0)
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        values, slopes, powers = self._values_and_slopes(scores)
-        gradient, alpha = np.zeros_like(scores), self.surrogate.steepness
-        backward(scores, powers, self.queries.indptr, alpha, slopes, self.weights, gradient)
-        return float(self.weights @ (1.0 - values)), gradient
+        return self._with_slopes(scores)[0]
 
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the curvature at each score, with the slopes of the measure held fixed, (n_docs,)."""
-        _, slopes, powers = self._values_and_slopes(scores)
+    def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return value, gradient, and the curvature with the slopes of the measure held fixed."""
+        first, slopes, powers = self._with_slopes(scores)
         alpha, indptr = self.surrogate.steepness, self.queries.indptr
-        return position_curvature(scores, powers, indptr, alpha, slopes, self.weights)
+        return *first, position_curvature(scores, powers, indptr, alpha, slopes, self.weights)
 
-    def _values_and_slopes(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, list]:
-        """Return Ê of each query, its slopes at the smooth positions, and the powers of these."""
-        queries, surrogate = self.queries, self.surrogate
-        positions, powers = soft_positions(scores, queries.indptr, self.n_read, surrogate.steepness)
-        return *surrogate.measure.position_gradient(queries, positions, surrogate.truncation), powers
+    def _with_slopes(self, scores: np.ndarray) -> tuple[tuple[float, np.ndarray], np.ndarray, list]:
+        """Return value and gradient, slopes at the smooth positions, and the powers of these."""
+        queries, surrogate, gradient = self.queries, self.surrogate, np.zeros_like(scores)
+        alpha, weights = surrogate.steepness, self.weights
+        positions, powers = soft_positions(scores, queries.indptr, self.n_read, alpha)
+        values, slopes = surrogate.measure.position_gradient(queries, positions, surrogate.truncation)
+        backward(scores, powers, queries.indptr, alpha, slopes, weights, gradient)
+        return (float(weights @ (1.0 - values)), gradient), slopes, powers
 
     def approximation_errors(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how far Ê is from E for each query, and a proved bound; float64 (n_queries,), 0 if skipped.

@@ -220,9 +220,10 @@ class _TypeTwoOracles(ABC):
         """Return how far the slope with respect to each score can change, float64 (n_docs,)."""
         raise NotImplementedError
 
-    def curvature(self, scores: np.ndarray) -> np.ndarray:
-        """Return the range of the slope with respect to each score, over one unit of score, (n_docs,)."""
-        return (self.slope_ranges() * np.repeat(self.weights, self.queries.sizes)).astype(scores.dtype)
+    def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return value, gradient and, as curvature, the slope's range over one unit of each score."""
+        ranges = self.slope_ranges() * np.repeat(self.weights, self.queries.sizes)
+        return *self.value_and_gradient(scores), ranges.astype(scores.dtype)
 
     @cached_property
     def out_of_reach(self) -> np.ndarray:
