@@ -26,7 +26,7 @@ class Derivatives:
     Parameters
     ----------
     objective : directrank.contracts.ObjectiveOracles
-        Offers `ValueAndGradient` and `Curvature`. If it is `Reweighable` its weights follow the scores.
+        Offers `Curvature`. If it is `Reweighable` its weights follow the scores.
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from directrank.contracts import Curvature, Reweighable, Solution, Solver, ValueAndGradient
+from directrank.contracts import Curvature, Reweighable, Solution, Solver
 from directrank.errors import check_choice
 from directrank.features import scored
 from directrank.features.shards import map_in_order, shard_count
@@ -83,7 +83,7 @@ class TreeBoosting(Solver):
     complete when it ends.
     """
 
-    needs = frozenset({ValueAndGradient, Curvature})
+    needs = frozenset({Curvature})
     uses = frozenset({Reweighable})
     trains = Trees
     sums_over_shards = True
