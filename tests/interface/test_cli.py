@@ -3,8 +3,10 @@
 import csv
 import json
 import re
+import runpy
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -308,6 +310,13 @@ def test_help_and_version_as_processes():
     # Sources without a repository have no commit.
     commit = r"( \(commit [0-9a-f]{12}(-dirty)?\))?"
     assert re.fullmatch(rf"directrank {re.escape(__version__)}{commit}\n", command("--version").stdout)
+
+
+def test_the_page_of_the_command_line_has_the_help_of_every_command():
+    page = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "generated.py"))["command_line"]()
+    sections = re.findall(r"^## (.+)\n\n```text\nUsage: \1 ", page, re.M)
+    assert {"directrank", "directrank fit", "directrank doctor"} <= set(sections)
+    assert len(sections) == page.count("\n## ")
 
 
 def test_help_imports_nothing_heavy():

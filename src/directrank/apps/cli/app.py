@@ -143,6 +143,10 @@ class Group(TyperGroup):
         """Run the requested command and return the exit code."""
         return ended(lambda: super(Group, self).invoke(ctx), debug=bool(ctx.params.get("debug")))
 
+    def parse_args(self, ctx, args: list[str]) -> list[str]:
+        """Read the words of a command line; before a command all help is the help."""
+        return super().parse_args(ctx, ["--help", *args[1:]] if args[:1] == [HELP_ALL] else args)
+
     def format_options(self, ctx, formatter) -> None:
         """Write the commands under the headings of their groups, then the options."""
         for heading, members in COMMANDS.items():
