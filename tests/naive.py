@@ -224,71 +224,6 @@ def best_split_naive(column: np.ndarray, weights: np.ndarray, criterion: str) ->
     return max(merits)
 
 
-def ap_naive(above, tied, divisor, cutoff) -> float:
-    """Expected AP of one query from the positions of its relevant documents."""
-    total = 0.0
-    for a, m in zip(above, tied, strict=True):
-        ahead, others, p = np.sum(above < a), np.sum(above == a) - 1, np.arange(a, min(a + m, cutoff))
-        beside = others * (p - a) / (m - 1) if m > 1 else 0.0
-        total += ((1.0 + ahead + beside) / (p + 1) / m).sum()
-    return total / divisor
-
-
-def gain_sum_naive(gain, above, tied, discount, cutoff) -> float:
-    """Expected sum of discounted gains of one query by definition."""
-    total = 0.0
-    for g, a, m in zip(gain, above, tied, strict=True):
-        if m:
-            total += g / m * discount[a : min(a + m, cutoff)].sum()
-    return total
-
-
-def stops_naive(stopping, above, tied, cutoff, divisor=None):
-    """Expected 1/divisor, by default 1/rank, of one query where someone stops, by definition."""
-    divisor = np.arange(1.0, np.max(above + tied, initial=0) + 1) if divisor is None else divisor
-    value, passed = 0.0, 1.0
-    for a in np.unique(above):
-        block = stopping[above == a]
-        m = tied[above == a][0]
-        products = np.ones(1)  # elementary symmetric polynomials of 1 - r over the block
-        for r in np.append(block, np.zeros(m - len(block))):
-            products = np.append(products, 0.0) + (1.0 - r) * np.append(0.0, products)
-        mean = [each / math.comb(m, t) for t, each in enumerate(products)]
-        value += passed * sum((mean[t] - mean[t + 1]) / divisor[a + t] for t in range(m) if a + t < cutoff)
-        passed *= mean[m]
-    return value
-
-
-def mean_ndcg_naive(gain, above, tied, discount) -> float:
-    """Expected MeanNDCG of one query, from all its documents by descending gain."""
-    n = len(gain)
-    ideal = np.cumsum(np.sort(gain)[::-1] * discount[:n])
-    cutoffs_from = np.array([(1.0 / ideal[p:]).sum() for p in range(n)])
-    total = 0.0
-    for g, a, m in zip(gain, above, tied, strict=True):
-        total += g / m * (discount[a : a + m] * cutoffs_from[a : a + m]).sum() if g > 0 else 0.0
-    return total / n
-
-
-def right_order_naive(relevance, above) -> float:
-    """Probability of a right ranking of one query, from the positions of all documents."""
-    wrong = (relevance[:, None] > relevance[None, :]) & (above[:, None] > above[None, :])
-    if wrong.any() or relevance.min() == relevance.max():
-        return 0.0
-    probability = 1.0
-    for a in np.unique(above):
-        _, counts = np.unique(relevance[above == a], return_counts=True)
-        probability *= math.prod(math.factorial(c) for c in counts) / math.factorial(counts.sum())
-    return probability
-
-
-def agreement_naive(relevance, above) -> float:
-    """Share of right pairs of one query by definition, from the positions of all documents."""
-    pairs = relevance[:, None] > relevance[None, :]
-    right = (above[:, None] < above[None, :]) + 0.5 * (above[:, None] == above[None, :])
-    return float((pairs * right).sum() / pairs.sum()) if pairs.any() else 0.0
-
-
 def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
     """Positions by definition; a row of each row of scores."""
     above, tied = np.zeros((2, *scores.shape), np.int32)
@@ -298,45 +233,6 @@ def positions_naive(queries: Queries, scores: np.ndarray) -> Positions:
         above[..., block] = (s[..., None, :] > s[..., :, None]).sum(axis=-1)
         tied[..., block] = (s[..., None, :] == s[..., :, None]).sum(axis=-1)
     return Positions(above, tied)
-
-
-def first_naive(above, tied, divisor) -> float:
-    """Expected value of one query from the positions of its relevant documents."""
-    if not len(above):
-        return 0.0
-    a = min(above)
-    m, r = tied[np.argmin(above)], np.sum(above == a)
-    value, none_yet = 0.0, 1.0
-    for u in range(m - r + 1):
-        value += none_yet * r / (m - u) / divisor[a + u] if a + u < len(divisor) else 0.0
-        none_yet *= 1.0 - r / (m - u)
-    return value
-
-
-def soft_dcg_naive(gain, p, shift, cutoff, beta) -> tuple[float, np.ndarray]:
-    """Smooth DCG of one query and its slopes at the positions of its documents with a gain."""
-    x = np.maximum(p + shift, 2.0)
-    weight = 1.0 / np.log2(x)
-    slope = np.where(p + shift > 2.0, -weight / (x * np.log(x)), 0.0)
-    inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
-    total = slope * inside - weight * beta * inside * (1.0 - inside)
-    return float(gain @ (weight * inside)), gain * total
-
-
-def soft_precision_naive(p, cutoff, beta) -> tuple[float, np.ndarray]:
-    """Smooth P@k of one query and its slopes at the positions of its relevant documents."""
-    inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
-    return inside.sum() / cutoff, -beta * inside * (1.0 - inside) / cutoff
-
-
-def soft_ap_naive(p, divisor, cutoff, beta) -> tuple[float, np.ndarray]:
-    """Smooth AP of one query and its slopes at the positions of its relevant documents."""
-    before = 1.0 / (1.0 + np.exp(np.clip(beta * (p[:, None] - p[None, :]), -700, 700)))  # row before column
-    inside = 1.0 / (1.0 + np.exp(np.clip(beta * (p - cutoff - 0.5), -700, 700)))
-    count = 0.5 + before.sum(axis=0)
-    slope = beta * before * (1.0 - before)
-    own = inside * (slope.sum(axis=0) / p - count / p**2) - beta * inside * (1.0 - inside) * count / p
-    return (inside * count / p).sum() / divisor, (own - slope @ (inside / p)) / divisor
 
 
 def soft_stops_naive(p, stopping, norm, cutoff, beta) -> tuple[float, np.ndarray]:

@@ -134,22 +134,13 @@ def test_what_is_called_is_what_is_declared(example, optional):
         assert all(METHODS_OF[oracle] & called for oracle in example.solver.needs)
 
 
-def test_a_solution_says_how_it_ended(example):
-    _, solution = solve(example.solver, example.surrogate, collection())
+def test_a_solution_learns_descends_where_promised_and_says_how_it_ended(example):
+    groups = collection()
+    judge = MeanAP(groups)
+    _, solution = solve(example.solver, example.surrogate, groups)
     assert example.certificates <= solution.certificate.keys()
     check_solution(solution)
-
-
-def test_learns(example):
-    groups = collection()
-    _, solution = solve(example.solver, example.surrogate, groups)
-    assert MeanAP(groups)(solution.scorer.scores(groups.features)) > 0.05 + MeanAP(groups)(
-        np.zeros(groups.n_docs)
-    )
-
-
-def test_the_trace_descends_where_promised(example):
-    _, solution = solve(example.solver, example.surrogate, collection())
+    assert judge(solution.scorer.scores(groups.features)) > 0.05 + judge(np.zeros(groups.n_docs))
     if example.descends:
         values = [row["objective"] for row in solution.trace]
         assert (np.diff(values) <= 1e-12).all()

@@ -16,7 +16,7 @@ from directrank.testing import of_surrogates
 from directrank.testing.checks import random_scores, some_queries
 from directrank.testing.of_surrogates import oracles_of, value
 from directrank.testing.suite import checks_of_surrogate
-from surrogate_examples import ORACLES, SURROGATES, checks, every, examples_of
+from surrogate_examples import SURROGATES, checks, every, examples_of
 
 
 def test_a_surrogate_without_examples_fails_and_is_told_where_they_go():
@@ -37,20 +37,6 @@ def test_speaks_the_contract(surrogate):
     assert surrogate.name.startswith(type(surrogate).__name__)
     if surrogate.measure is not None:
         assert surrogate.measure.name in surrogate.name
-
-
-@pytest.mark.share(3)
-@pytest.mark.parametrize("cls", SURROGATES)
-def test_offers_the_oracles_that_it_has(cls):
-    """No oracle is left undeclared: the class names all that the bound surrogates have."""
-    queries = some_queries(0)
-    has = {
-        oracle
-        for each in examples_of(cls)
-        for oracle in ORACLES
-        if isinstance(oracles_of(each, queries), oracle)
-    }
-    assert has == cls.offers
 
 
 @pytest.mark.parametrize("cls", SURROGATES)

@@ -2,54 +2,9 @@
 
 import json
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from commands import run
-from directrank import RankSVM, load_data, make_ranking, save
-
-
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    """A model; documents in CSV with names of documents and features, and without any relevance."""
-    monkeypatch.chdir(tmp_path)
-    made = make_ranking(12, 8, 3, random_state=0)
-    frame = pd.DataFrame(made.X, columns=["title", "body", "age"])
-    frame.insert(0, "qid", made.qid)
-    frame.insert(1, "relevance", made.relevance)
-    frame.insert(2, "docid", [f"d{row}" for row in range(len(frame))])
-    frame.loc[1, "age"] = np.nan
-    frame.to_csv("judged.csv", index=False)
-    frame.drop(columns=["relevance", "docid"]).to_csv("plain.csv", index=False)
-    groups = load_data("judged.csv")
-    ranker = RankSVM(scaling="standard").fit(groups)
-    save(ranker, "model.dr")
-    return ranker, groups, str(groups.queries.qid[0])
-
-
-def test_explain_prints_contributions_that_add_up(files, capsys):
-    ranker, groups, qid = files
-    scores = ranker.predict(groups)
-    code, out, _ = run(capsys, "explain", "model.dr", "judged.csv", "--query", qid, "--docs", "d1,d0")
-    assert code == 0
-    lines = out.splitlines()
-    in_query = scores[groups.qid == groups.qid[0]]
-    for line, row in zip(lines[:2], (1, 0), strict=True):
-        rank = 1 + (in_query > scores[row]).sum()
-        assert (
-            line
-            == f"document d{row}: rank {rank}, score {scores[row]:.6g}, relevance {groups.relevance[row]:g}"
-        )
-    assert lines[3].split() == ["query", qid, "d1", "d0", "adds"]
-    table = {line.split()[0]: line.split()[1:] for line in lines[4:]}
-    assert table["age"][0] == "missing"
-    assert table["title"][:2] == [f"{groups.X[row, 0]:.6g}" for row in (1, 0)]
-    adds = [float(table[name][2]) for name in ("title", "body", "age")]
-    assert sum(adds) == pytest.approx(scores[1] - scores[0], abs=1e-4)
-    assert table["sum"][-1] == f"{scores[1] - scores[0]:+.6g}"
-    sizes = [abs(float(line.split()[-1])) for line in lines[4:-1]]
-    assert sizes == sorted(sizes, reverse=True)
 
 
 def test_a_fusion_is_explained_by_its_runs(tmp_path, monkeypatch, capsys):

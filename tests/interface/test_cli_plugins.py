@@ -1,6 +1,5 @@
 """Plug-ins on the command line: the documented examples from a file to a row, a model and its audit."""
 
-import json
 import re
 import runpy
 from pathlib import Path
@@ -15,21 +14,6 @@ from directrank.estimators.methods import Method
 from plugin_examples import CUTOFF, MEASURE, SOLVER, SURROGATE, TARGET, folder, nothing_loaded  # noqa: F401 - fixtures
 
 PLUGINS = ("--plugin", MEASURE, "--plugin", SURROGATE)
-
-
-def test_from_a_file_to_a_row_of_the_table(capsys, folder, tmp_path):  # noqa: F811
-    command = [
-        "compare", folder, "--methods", "regression,logisticloss", "--grid", "penalty=0.1", "--no-audit",
-        "--measures", "Patience,AP", "--select-by", "Patience", "--out", tmp_path / "run", *PLUGINS,
-    ]  # fmt: skip
-    code, out, err = run(capsys, *command)
-    assert code == 0, err
-    assert re.search(r"method +Patience +AP", out)
-    assert re.search(r"logisticloss b? +0\.\d{4}", out)
-    assert "0 fits left" in run(capsys, *command)[2]
-    results = json.loads((tmp_path / "run" / "results.json").read_text())
-    assert len(results["environment"]["plug-in logistic_loss.py"]) == 16
-    assert run(capsys, "report", tmp_path / "run", "-o", tmp_path / "page.html")[0] == 0
 
 
 def test_the_template_of_a_measure_with_a_cutoff_passes_its_checks_and_is_success(capsys, tmp_path):

@@ -65,21 +65,6 @@ def model(run, data):
     return "m.dr"
 
 
-def test_one_file_is_divided_by_query(run, data, tmp_path):
-    parts = [csv.read_csv(data / "csv" / "Fold1" / f"{part}.csv") for part in ("train", "vali", "test")]
-    csv.write_csv(pa.concat_tables(parts), "all.csv")
-    command = (
-        "compare", "all.csv", "--methods", "regression", "--measures", "AP", "--out", "run", "--drop", "title"
-    )  # fmt: skip
-    code, out, err = run(*command)
-    assert (code, out) == (3, "")
-    assert "all.csv: is one data set; divide it by --kfold 5" in err
-    code, out, err = run(*command, "--kfold", 4, "--seed", 9)
-    assert code == 0
-    assert "4 random folds, divided by query with seed 9" in err
-    assert "mean of 4 folds" in out
-
-
 def test_rank_finds_columns_by_name(run, data, model, tmp_path):
     assert load(model).feature_names_in_.tolist() == ["bm25", "length", "visits", "age"]
     test = csv.read_csv(data / "csv" / "Fold1" / "test.csv")

@@ -65,14 +65,6 @@ def test_a_search_embeds_the_query(steps, tmp_path, monkeypatch, capsys):
     assert "embeddings dense: expected vectors of documents, vectors of queries" in capsys.readouterr().err
 
 
-def test_search_prints_hits(steps, capsys):
-    assert main(["search", str(steps / "index"), str(steps / "model.dr"), "heat flow", "-n", "2"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line[:3] for line in lines if line[:2].strip()] == [" 1.", " 2."]
-    assert any("*heat*" in line for line in lines)
-    assert any("BM25 rank" in line and "whole." in line for line in lines)
-
-
 def test_a_run_of_bm25_begins_a_fusion(steps, tmp_path, capsys):
     index, queries = str(steps / "index"), str(steps / "queries.csv")
     first, second = tmp_path / "bm25.run", tmp_path / "bm25.csv"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from directrank.data.queries import Queries
-from directrank.measures import AP, DCG, ERR, NDCG, NERR, RR, P
+from directrank.measures import AP, ERR, NDCG, NERR, RR, P
 from directrank.measures.families.smooth import comparison_error, cutoff_error
 from directrank.measures.families.stopping import StopsForm, stops_slopes
 from directrank.surrogates import SmoothedPositions
@@ -25,15 +25,7 @@ from oracles import (
     ndcg,
     precision,
     reciprocal_rank,
-    slope,
 )
-
-DIFFERENTIABLE = (
-    NDCG(), NDCG(3), NDCG(gain="linear"), NDCG(5, discount="letor"), DCG(4), AP(), AP(3),
-    AP(4, denominator="min"),
-    P(3), RR(), RR(3), ERR(max_grade=4), ERR(3, max_grade=2), NERR(max_grade=2), NERR(4, max_grade=3),
-)  # fmt: skip
-NAMES = [each.name for each in DIFFERENTIABLE]
 
 
 def queries_of(*relevances) -> Queries:
@@ -229,20 +221,3 @@ def test_the_certificate_tightens_with_the_steepness():
         ]
         assert bounds[0] > bounds[1] > bounds[2]
         assert bounds[2] < 1e-5
-
-
-@pytest.mark.parametrize("measure", DIFFERENTIABLE, ids=NAMES)
-def test_gradients_equal_differences(measure):
-    rng = np.random.default_rng(6)
-    largest = int(getattr(measure, "max_grade", None) or 3)
-    for n in (2, 5, 9):
-        y = np.sort(rng.integers(0, largest + 1, n))[::-1]
-        y[0] = max(y[0], 1)
-        for alpha, beta in ((1.0, 1.0), (3.0, 2.0)):
-            queries = queries_of(y, [1.0, 0.0])
-            surrogate = SmoothedPositions(measure, steepness=alpha, truncation=beta)
-            oracles = surrogate.on(queries, np.array([0.75, 0.25]))
-            s = rng.normal(size=n + 2)
-            gradient = oracles.value_and_gradient(s)[1]
-            differences = slope(lambda x: oracles.value_and_gradient(x)[0], s, step=2e-3)  # noqa: B023
-            np.testing.assert_allclose(gradient, differences, rtol=1e-8, atol=1e-8)

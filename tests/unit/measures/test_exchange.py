@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import itertools
-import math
 import pkgutil
 
 import numpy as np
@@ -19,7 +18,7 @@ from directrank.measures.exchange import AT_ONCE, pair_table, swaps_by_evaluatio
 from directrank.measures.families.definition import Definition
 from directrank.measures.positions import Positions
 from directrank.surrogates import Objective, SwapWeighted
-from directrank.surrogates.exchange.tables import expected_differences, strict_ranking
+from directrank.surrogates.exchange.tables import expected_differences
 from groups import first_group
 
 
@@ -42,19 +41,6 @@ NAMES = [
     "RR@2", "RR(rel=2)", "ERR(max=4)@3", "nERR(max=5)", "nERR(max=4)@2", "MeanNDCG(dcg='log2')",
     "RBPResidual@2", "ClickP@2", "ClickRBP(p=0.5)",
 ]  # fmt: skip
-STRICT = {
-    "AP": oracles.average_precision(),
-    "AP@4": oracles.average_precision(4),
-    "AP(rel=2)": oracles.average_precision(rel=2),
-    "RR": oracles.reciprocal_rank(),
-    "RR@2": oracles.reciprocal_rank(2),
-    "P@3": oracles.precision(3),
-    "R@3": oracles.recall(3),
-    "Success@3": oracles.success(3),
-    "Rprec": oracles.r_precision(),
-    "RBP": oracles.rank_biased_precision(),
-    "WTA": oracles.winner_takes_all(),
-}
 
 
 def some_queries(seed, sizes=(6, 9, 1, 4, 12), grades=5):
@@ -118,15 +104,6 @@ def test_every_measure_of_the_folder_is_registered():
     assert classes_of(Definition) == {*MEASURES}
 
 
-def test_measures_without_closed_forms():
-    by_evaluation = {
-        name for name in NAMES if not isinstance(parse_measure(name), Swappable | PositionLinear)
-    }
-    sets = {"SetP", "SetR", "SetF", "SetAP", "NumRel", "NumRet"}
-    of_subtopics = {"alpha_nDCG@3", "ERR_IA@3", "StRecall@3"}
-    assert by_evaluation == {"ZeroOne", "Bpref", "infAP", "Judged", *sets, *of_subtopics}
-
-
 @pytest.mark.share(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_differences_are_those_of_evaluation(name):
@@ -141,22 +118,6 @@ def test_differences_are_those_of_evaluation(name):
         found, evaluated = differences(measure, queries, place), swaps_by_evaluation(measure, queries, place)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14 * size)
         np.testing.assert_allclose(evaluated, expected, rtol=0, atol=1e-15 * size)
-
-
-@pytest.mark.parametrize("name", STRICT)
-def test_differences_are_those_of_the_definition_of_the_measure(name):
-    """Without the library: a strict measure of relevance in ranked order."""
-    for seed in range(8):
-        queries = some_queries(seed + 50)
-        place, y = random_places(queries, seed), queries.relevance
-        expected = []
-        for i, j in pairs_of(queries):
-            rows = next(np.array(each) for each in blocks(queries) if i in each)
-            ranked = y[rows][np.argsort(place[rows])]
-            swapped = ranked.copy()
-            swapped[[place[i], place[j]]] = ranked[[place[j], place[i]]]
-            expected.append(abs(STRICT[name](swapped) - STRICT[name](ranked)))
-        np.testing.assert_allclose(differences(parse_measure(name), queries, place), expected, atol=1e-14)
 
 
 def test_by_hand():
@@ -258,21 +219,6 @@ class TestTraining:
         by_ndcg = LambdaLoss("nDCG", select_by=name).fit(X, y, qid)
         assert ranker.score(X, y, qid) > 0.95 * by_ndcg.score(X, y, qid)
         assert not any("closed form" in note for note in ranker.notes_)
-
-    def test_table_losses_by_definition(self):
-        """The value is Σ w |ΔE| ln(1 + e^{−(s_i − s_j)}), and two queries weigh differently."""
-        queries = some_queries(5, sizes=(6, 9))
-        rng = np.random.default_rng(6)
-        fixed, scores = rng.normal(size=(2, 15))
-        oracles = SwapWeighted(AP(), weights="swap").on(queries, np.array([0.25, 0.75]))
-        oracles.reweigh(fixed)
-        place = strict_ranking(queries, fixed)[1]
-        weights = by_evaluation(AP(), queries, place)
-        total = sum(
-            (0.25 if i < 6 else 0.75) * w * math.log1p(math.exp(scores[j] - scores[i]))
-            for (i, j), w in zip(pairs_of(queries), weights, strict=True)
-        )
-        assert oracles.value_and_gradient(scores)[0] == pytest.approx(total, rel=1e-6)
 
 
 def test_the_scale_is_that_of_the_weights_at_zero_scores():

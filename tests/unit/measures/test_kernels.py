@@ -9,19 +9,11 @@ import pytest
 import dirty_memory
 from directrank import evaluate
 from directrank.data.grouping import group_rows
-from directrank.measures import AP, DCG, ERR, RR, WPD, MeanNDCG, P, ZeroOne
+from directrank.measures import AP
 from directrank.measures import positions as positions_module
-from directrank.measures.dcg import discounts_of, gains_of
 from directrank.measures.positions import positions_of
 from naive import (
-    agreement_naive,
-    ap_naive,
-    first_naive,
-    gain_sum_naive,
-    mean_ndcg_naive,
     positions_naive,
-    right_order_naive,
-    stops_naive,
 )
 
 
@@ -42,28 +34,7 @@ def collection(levels=6):
     return queries, rng.integers(0, levels, queries.n_docs).astype(float)
 
 
-def each_query(queries, positions, leading):
-    """Rows of the leading documents of each query, and their positions."""
-    for q in range(queries.n_queries):
-        rows = slice(queries.indptr[q], queries.indptr[q] + leading[q])
-        yield q, rows, positions.above[rows], positions.tied[rows]
-
-
-def agree(measure, naive, *, levels):
-    queries, scores = collection(levels)
-    positions = positions_of(queries, scores)
-    found = measure.query_values(queries, positions)
-    expected = [naive(queries, *each) for each in each_query(queries, positions, measure.n_read(queries))]
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
-
-
-def hits(above, tied, cutoff):
-    """Expected number of relevant documents within the cutoff, of one query."""
-    return sum(np.mean(np.arange(a, a + m) < cutoff) for a, m in zip(above, tied, strict=True))
-
-
 tied = pytest.mark.parametrize("levels", [1, 6, 10**6])
-cut = pytest.mark.parametrize("cutoff", [None, 1, 5, 200])
 
 
 @tied
@@ -149,84 +120,6 @@ def test_three_relevant_documents_of_three_thousand_whatever_memory_held(monkeyp
         monkeypatch.setattr(np, "empty", allocate)
         values += [evaluate(relevance, -np.arange(3000.0), np.zeros(3000), measures=["AP"])["AP"]]
     assert values == pytest.approx(2 * [(1 / 1000 + 2 / 2000 + 3 / 3000) / 3], rel=1e-12)
-
-
-@pytest.mark.share(4)
-@tied
-@cut
-@pytest.mark.parametrize("denominator", ["relevant", "min"])
-def test_average_precision(levels, cutoff, denominator):
-    last = cutoff or 1000
-
-    def naive(queries, q, rows, above, tied):
-        divisor = min(len(above), last) if denominator == "min" else len(above)
-        return ap_naive(above, tied, max(divisor, 1), last)
-
-    agree(AP(cutoff, denominator=denominator), naive, levels=levels)
-
-
-@tied
-@pytest.mark.parametrize("cutoff", [1, 5, 200])
-def test_precision(levels, cutoff):
-    agree(
-        P(cutoff),
-        lambda queries, q, rows, above, tied: hits(above, tied, cutoff) / cutoff,
-        levels=levels,
-    )
-
-
-@tied
-@cut
-def test_reciprocal_rank(levels, cutoff):
-    agree(
-        RR(cutoff),
-        lambda queries, q, rows, above, tied: first_naive(above, tied, np.arange(1.0, (cutoff or 1000) + 1)),
-        levels=levels,
-    )
-
-
-@tied
-@cut
-def test_dcg(levels, cutoff):
-    def naive(queries, q, rows, above, tied):
-        return gain_sum_naive(
-            gains_of(queries, "exponential")[rows], above, tied, discounts_of(100, "log2"), cutoff or 1000
-        )
-
-    agree(DCG(cutoff), naive, levels=levels)
-
-
-@tied
-def test_mean_ndcg(levels):
-    queries, scores = collection(levels)
-    positions = positions_of(queries, scores)
-    found = MeanNDCG().query_values(queries, positions)
-    for q, rows, above, tied_ in each_query(queries, positions, queries.sizes):
-        gain = gains_of(queries, "exponential")[rows]
-        expected = mean_ndcg_naive(gain, above, tied_, discounts_of(100, "log2")) if gain.any() else 0.0
-        assert found[q] == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.share(4)
-@tied
-@cut
-def test_expected_reciprocal_rank(levels, cutoff):
-    def naive(queries, q, rows, above, tied):
-        stopping = (2.0 ** queries.relevance[rows] - 1) / 2.0**4
-        return stops_naive(stopping, above, tied, cutoff or 1000)
-
-    agree(ERR(cutoff, max_grade=4), naive, levels=levels)
-
-
-@tied
-@pytest.mark.parametrize(("measure", "naive"), [(WPD(), agreement_naive), (ZeroOne(), right_order_naive)])
-def test_pairs(levels, measure, naive):
-    queries, scores = collection(levels)
-    for s in (scores, queries.relevance, np.floor(queries.relevance / 2)):
-        positions = positions_of(queries, s)
-        found = measure.query_values(queries, positions)
-        for q, rows, above, _ in each_query(queries, positions, queries.sizes):
-            assert found[q] == pytest.approx(naive(queries.relevance[rows], above), rel=1e-12, abs=1e-300)
 
 
 def test_average_precision_of_perfect_rankings_is_exactly_one():

@@ -240,48 +240,6 @@ class TestSwaps:
         with pytest.raises(ValueError, match="'swap' alone"):
             SwapWeighted(NDCG(), distance=True)
 
-    def tied_weight(self, discounts, places):
-        """The mean |D(p) − D(q)| over two random places."""
-        pairs = [(p, q) for p in places for q in places if p != q]
-        return np.mean([abs(discounts[p - 1] - discounts[q - 1]) for p, q in pairs])
-
-    @pytest.mark.parametrize("weights", ["swap", "ndcg2"])
-    def test_value_against_the_definition(self, weights):
-        queries = some_queries(12, (9, 14))
-        rng = np.random.default_rng(13)
-        fixed, scores = np.round(rng.normal(size=23)), rng.normal(size=23)
-        oracles = SwapWeighted(NDCG(), weights=weights).on(queries, np.array([0.25, 0.75]))
-        oracles.reweigh(fixed)
-        value, gradient = oracles.value_and_gradient(scores)
-        positions = positions_of(queries, fixed)
-        total, expected_gradient = 0.0, np.zeros(23)
-        discounts = 1 / np.log2(np.arange(2.0, 40.0))
-        loss = np.append(0.0, discounts[:-1] - discounts[1:])
-        for q, share in ((0, 0.25), (1, 0.75)):
-            rows = range(queries.indptr[q], queries.indptr[q + 1])
-            table = np.zeros((len(rows), len(rows)))
-            for k, i in enumerate(rows):
-                for m, j in enumerate(rows):
-                    places = [
-                        np.arange(positions.above[d] + 1, positions.above[d] + positions.tied[d] + 1)
-                        for d in (i, j)
-                    ]
-                    if weights == "swap" and positions.above[i] == positions.above[j]:
-                        w = self.tied_weight(discounts, places[0]) if len(places[0]) > 1 else 0.0
-                    elif weights == "swap":
-                        w = abs(discounts[places[0] - 1].mean() - discounts[places[1] - 1].mean())
-                    elif positions.above[i] == positions.above[j]:
-                        apart = [abs(p - r) for p in places[0] for r in places[0] if p != r]
-                        w = np.mean(loss[apart]) if apart else 0.0
-                    else:
-                        w = loss[np.abs(places[0][:, None] - places[1])].mean()
-                    if queries.relevance[i] > queries.relevance[j]:
-                        table[k, m] = share * (oracles.numbers[3][i] - oracles.numbers[3][j]) * w
-            one, expected_gradient[list(rows)] = pairs_naive(scores[list(rows)], table, Logistic())
-            total += one
-        assert value == pytest.approx(total, rel=1e-12)
-        np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-11, atol=1e-15)
-
     @pytest.mark.parametrize("name", ["nDCG", "nDCG@2", "P@2"])
     def test_swaps_under_ties_are_the_mean_over_all_orders(self, name):
         measure, rng = parse_measure(name), np.random.default_rng(3)

@@ -72,10 +72,10 @@ class Actor:
 
 
 def received(value):
-    """Return a value as it arrives: arrays are views of received bytes, which may not be written to."""
+    """Return a value as it arrives: arrays are views of received bytes."""
     buffers = []
     text = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-    return pickle.loads(text, buffers=[bytes(each) for each in buffers])
+    return pickle.loads(text, buffers=[bytearray(each) for each in buffers])
 
 
 def lost(timeout):
