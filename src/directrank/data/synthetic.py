@@ -182,10 +182,10 @@ def thresholds(shares: np.ndarray, noise: float) -> np.ndarray:
     return np.array([scale * NormalDist().inv_cdf(share) for share in np.cumsum(shares)])
 
 
-def uneven_sizes(rng, n_queries: int, mean: float, spread: float, largest: int | None = None) -> np.ndarray:
+def uneven_sizes(rng, n_queries: int, mean: float, spread: float) -> np.ndarray:
     """Draw log-normal sizes of queries with a mean, at least 1, int64 (n_queries,)."""
     sizes = np.rint(mean * np.exp(spread * rng.standard_normal(n_queries) - spread**2 / 2))
-    return np.clip(sizes, 1, largest).astype(np.int64)
+    return np.maximum(sizes, 1).astype(np.int64)
 
 
 def draw_groups(rng, sizes: np.ndarray, recipe: Recipe, name: str) -> QueryGroups:

@@ -15,6 +15,8 @@ from directrank.solvers.planes import Planes, dot, dual_value, improve_block, vi
 # Between passes, steps among the stored cuts continue until their gap is this share of the last pass's gap,
 # or of the tolerance, whichever is larger; at most so many sweeps.
 SHARE_OF_GAP, SHARE_OF_TOLERANCE, MOST_SWEEPS = 0.05, 0.1, 50
+#: Most cuts that are stored for a query; beyond that, the two of least weight become their mean.
+MOST_CUTS = 8
 # Below this gain over zero scores the solution is close to zero, and its direction means little.
 FLAT = 2e-3
 
@@ -37,8 +39,6 @@ class BCFW(Solver):
         Largest duality gap, relative to the objective.
     max_passes : int, default=200
         ≥ 2. Passes over the data, evaluations of the gap included.
-    kept : int, default=8
-        ≥ 2. Most cuts that are stored for a query; beyond that, the two of least weight become their mean.
 
     Notes
     -----
@@ -47,7 +47,7 @@ class BCFW(Solver):
     gap is evaluated when the gaps found during a pass, shrinking once more as they did from the pass before,
     would meet the tolerance. Without `averaged` the last iterate is judged and returned.
 
-    Memory is `kept` feature vectors per query. A pass is sequential over queries: on many machines, use
+    Memory is eight feature vectors per query. A pass is sequential over queries: on many machines, use
     `CuttingPlane`, whose state is a sum over shards.
 
     References
@@ -64,17 +64,16 @@ class BCFW(Solver):
     uses = frozenset({CutKernel})
     chooses = False
 
-    def __init__(self, *, C=10.0, averaged=True, tolerance=1e-3, max_passes=200, kept=8):
+    def __init__(self, *, C=10.0, averaged=True, tolerance=1e-3, max_passes=200):
         if not C > 0:
             raise ValueError(f"C must be positive, not {C}")
-        if max_passes < 2 or kept < 2:
-            raise ValueError(f"max_passes and kept must be at least 2, not {max_passes} and {kept}")
-        self.C, self.averaged, self.tolerance = float(C), averaged, tolerance
-        self.max_passes, self.kept = max_passes, kept
+        if max_passes < 2:
+            raise ValueError(f"max_passes must be at least 2, not {max_passes}")
+        self.C, self.averaged, self.tolerance, self.max_passes = float(C), averaged, tolerance, max_passes
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
-        run = _Run(visits_of(objective, scorer, features), self.C, self.kept, features.shape[1])
+        run = _Run(visits_of(objective, scorer, features), self.C, features.shape[1])
         trace: list[dict] = []
         status, primal, gap, result = "budget", np.inf, np.inf, run.cuts.planes.w
         while status == "budget" and run.passes < self.max_passes:
@@ -314,12 +313,12 @@ _visit, _visit_foreign = kernel(_pass), kernel(_pass, cached=False)
 class _Run:
     """One run: the cuts, the order of the queries, and the gaps of the passes."""
 
-    def __init__(self, visits: Visits, C: float, kept: int, n_features: int):
+    def __init__(self, visits: Visits, C: float, n_features: int):
         self.visits = visits
-        cuts = no_cuts(C * visits.weights, kept, n_features)
+        cuts = no_cuts(C * visits.weights, MOST_CUTS, n_features)
         natural = np.arange(len(cuts.planes.caps))
         self.gap, self.primal = visits.visit(cuts, natural, np.zeros(n_features))
-        self.at_zero, first = self.primal, natural * kept
+        self.at_zero, first = self.primal, natural * MOST_CUTS
         order = visiting_order(cuts.planes.offsets[first], cuts.planes.vectors[first])
         visits.reorder(order)
         reorder(cuts.planes, order)

@@ -18,6 +18,8 @@ from directrank.solvers.passes import sum_over_parts, sum_over_rows
 #: Least decrease by a step, as a share of what the slope predicts.
 ARMIJO = 1e-4
 SHORTEST_STEP = 2.0**-30
+#: Products with the Hessian in an iteration, at most, and the component of the gradient that ends a run.
+MOST_PRODUCTS, TOLERANCE = 200, 1e-6
 
 
 def hessian_vector(
@@ -51,10 +53,6 @@ class TruncatedNewton(Solver):
     penalty : float, default=0.1
         λ > 0.
     max_iterations : int, default=100
-    max_products : int, default=200
-        Products with the Hessian in each iteration.
-    tolerance : float, default=1e-6
-        Stop at this largest component of the gradient.
 
     Notes
     -----
@@ -74,11 +72,10 @@ class TruncatedNewton(Solver):
     chooses = False
     sums_over_shards = True
 
-    def __init__(self, *, penalty=0.1, max_iterations=100, max_products=200, tolerance=1e-6):
+    def __init__(self, *, penalty=0.1, max_iterations=100):
         if not penalty > 0:
             raise ValueError(f"TruncatedNewton needs a penalty above 0, not {penalty}; or use LBFGS")
         self.penalty, self.max_iterations = penalty, max_iterations
-        self.max_products, self.tolerance = max_products, tolerance
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
@@ -126,9 +123,9 @@ class TruncatedNewton(Solver):
                 trace[-1] |= {"gradient_norm": norm, "relative_gradient": relative}
             else:
                 trace[-1]["rounded_gradient_norm"] = norm
-            if norm <= self.tolerance:
+            if norm <= TOLERANCE:
                 status = "stopped"
-            if norm <= self.tolerance or left == 0:
+            if norm <= TOLERANCE or left == 0:
                 break
             scores = problem.scores(theta)
             whitening = problem.whitening if n_products > len(theta) // 4 else None
@@ -151,7 +148,7 @@ class TruncatedNewton(Solver):
         direction, residual = np.zeros_like(gradient), -gradient
         conjugate = preconditioned(residual)
         squared = float(residual @ conjugate)
-        for products in range(1, self.max_products + 1):
+        for products in range(1, MOST_PRODUCTS + 1):
             curved = self.penalty * conjugate
             curved += hessian_vector(problem.objective, problem.scorer, conjugate, scores, problem.features)
             length = squared / float(conjugate @ curved)
@@ -162,7 +159,7 @@ class TruncatedNewton(Solver):
             ahead = preconditioned(residual)
             before, squared = squared, float(residual @ ahead)
             conjugate = ahead + (squared / before) * conjugate
-        return direction, self.max_products
+        return direction, MOST_PRODUCTS
 
     def _step(self, problem: Problem, theta, direction, scores, value, gradient) -> float:
         objective, along = problem.objective, problem.scores(direction)

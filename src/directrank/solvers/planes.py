@@ -21,6 +21,8 @@ from directrank.kernels.compile import inline_kernel, kernel
 BEYOND = 0.1
 #: Share of a solver's tolerance to which the model is minimised.
 SHARE_OF_TOLERANCE = 0.1
+#: The most planes of `minimise_risk`, and points of `minimise_on_line`.
+MOST_PLANES, MOST_POINTS = 300, 40
 #: Rounds without weight after which a plane of the model is removed.
 IDLE = 50
 
@@ -172,7 +174,7 @@ class Model:
         return planes_in_blocks(vectors, offsets, np.array([0, len(offsets)]), self.C, alpha)
 
 
-def minimise_risk(risk, start: np.ndarray, tolerance: float, max_iterations: int = 300):
+def minimise_risk(risk, start: np.ndarray, tolerance: float):
     """Minimise ½ |w|² + risk(w) for a convex risk ≥ 0 that is cheap to evaluate, with its derivative.
 
     Return w, the value and a lower bound; the tolerance is a duality gap relative to the value.
@@ -180,7 +182,7 @@ def minimise_risk(risk, start: np.ndarray, tolerance: float, max_iterations: int
     best, model = np.array(start), Model(len(start), 1.0)
     value, point = np.inf, best
     bound = 0.0
-    for _ in range(max_iterations):
+    for _ in range(MOST_PLANES):
         height, slope = risk(point)
         model.add(slope, height - float(slope @ point))
         value = min(value, 0.5 * float(best @ best) + risk(best)[0])
@@ -201,7 +203,7 @@ def minimise_risk(risk, start: np.ndarray, tolerance: float, max_iterations: int
 
 
 def minimise_on_line(
-    along: Callable[[float], tuple[float, float]], tolerance: float = 1e-6, max_steps: int = 40
+    along: Callable[[float], tuple[float, float]], tolerance: float = 1e-6
 ) -> tuple[float, float]:
     """Minimise a convex function of t ≥ 0 that returns value and slope; return the best t and its value.
 
@@ -220,7 +222,7 @@ def minimise_on_line(
         high *= 2.0
         high_value, high_slope = along(high)
     best = min(best, (high_value, high))
-    for step in range(max_steps):
+    for step in range(MOST_POINTS):
         meet = (high_value - low_value + low_slope * low - high_slope * high) / (low_slope - high_slope)
         below = low_value + low_slope * (meet - low)
         if best[0] - below <= tolerance * abs(best[0]) or high - low <= 1e-12 * high:

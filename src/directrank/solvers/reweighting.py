@@ -24,11 +24,9 @@ class Reweighted(Solver):
     ----------
     penalty : float, default=0.01
         λ ≥ 0 on half the squared norm, relative to the objective at zero scores.
-    rounds : int, default=50
+    rounds : int, default=100
     max_iterations : int, default=50
         Of L-BFGS in each round.
-    keep : {"last", "best"}, default="last"
-        The last round, or the best one by the monitor, which is noisy for few queries.
 
     Notes
     -----
@@ -49,30 +47,27 @@ class Reweighted(Solver):
 
     needs = frozenset({ValueAndGradient, Reweighable})
     uses = frozenset({GradientKernel})
+    chooses = False
     sums_over_shards = True
 
-    def __init__(self, *, penalty=0.01, rounds=100, max_iterations=50, keep="last"):
+    def __init__(self, *, penalty=0.01, rounds=100, max_iterations=50):
         check_not_negative("penalty", penalty)
-        self.penalty, self.rounds, self.max_iterations, self.keep = penalty, rounds, max_iterations, keep
-        self.chooses = keep == "best"
+        self.penalty, self.rounds, self.max_iterations = penalty, rounds, max_iterations
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         problem = Problem(objective, scorer, features, self.penalty)
         run = _Run(self, problem, scorer.initial(features.shape[1]))
-        best, best_value, best_round, status = run.theta, -np.inf, 0, "budget"
-        certificate, trace = {}, []
+        status, certificate, trace = "budget", {}, []
         for number in range(1, self.rounds + 1):
             certificate = run.advance()
             value = judged(monitor, scorer.at(run.theta))
             trace.append({"round": number, **certificate, "objective": run.value, "monitor": value})
-            if self.keep == "last" or value > best_value:
-                best, best_value, best_round = run.theta, value, number
             if max(certificate["change"], certificate["relative_gradient"]) <= SETTLED:
                 status = "converged"
                 break
-        message = f"Trained {len(trace)} rounds, kept round {best_round}"
-        return Solution(scorer.at(best), status, certificate, trace, message)
+        message = f"Trained {len(trace)} rounds, kept round {len(trace)}"
+        return Solution(scorer.at(run.theta), status, certificate, trace, message)
 
 
 class _Run:

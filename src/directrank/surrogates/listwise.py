@@ -18,17 +18,7 @@ from directrank.surrogates.oracles import KernelOracles, means_of_alike
 SUPERVISIONS = {"relevance": "linear", "gain": "exponential"}
 
 
-class _Supervised(Surrogate):
-    """A listwise surrogate that compares scores with relevance, or with its gain."""
-
-    offers = frozenset({ValueAndGradient, Curvature})
-
-    def __init__(self, supervision: str = "relevance"):
-        check_choice("supervision", supervision, SUPERVISIONS)
-        self.supervision = self.variant = supervision
-
-
-class SoftmaxCrossEntropy(_Supervised):
+class SoftmaxCrossEntropy(Surrogate):
     r"""ListNet's loss: the cross entropy of top-one probabilities.
 
     Documents of grades 2, 1 and 0 have the shares .665, .245 and .09. Those of the scores 1, 2 and 0 are
@@ -63,7 +53,12 @@ class SoftmaxCrossEntropy(_Supervised):
        approach", ICML 2007.
     """
 
+    offers = frozenset({ValueAndGradient, Curvature})
     is_bound, is_convex, is_smooth = False, True, True
+
+    def __init__(self, supervision: str = "relevance"):
+        check_choice("supervision", supervision, SUPERVISIONS)
+        self.supervision = self.variant = supervision
 
     def on(self, queries: Queries, weights: np.ndarray) -> KernelOracles:
         """Return the oracles on some queries, each with a weight."""

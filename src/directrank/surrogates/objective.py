@@ -5,7 +5,7 @@ PyTorch loss, a worker of a cluster. Relevance and the boundaries of queries go 
 objective sees them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from threading import Lock
@@ -212,10 +212,8 @@ class Objective:
         rows: Sequence[np.ndarray] = (),
     ) -> list[Result]:
         """Apply a statistic of features to each shard, where they are; see `ObjectiveOracles`."""
-        if self._remote is None:
-            return self.map_shards(lambda parts: statistic(self, features, parts, *arguments, *rows))
         with phase("passes over shards"):
-            return self._remote.over_shards(statistic, features, arguments, rows)
+            return list(self._results(statistic, features, arguments, rows))
 
     def sum_over_shards(
         self,
@@ -225,16 +223,15 @@ class Objective:
         rows: Sequence[np.ndarray] = (),
     ) -> list[ShardResult]:
         """Add a statistic of features over shards, as they come; see `ObjectiveOracles`."""
-        if self._remote is not None:
-            return added_up(self.over_shards(statistic, features, *arguments, rows=rows))
         with phase("passes over shards"):
-            return added_up(
-                results_in_order(
-                    lambda parts: statistic(self, features, parts, *arguments, *rows),
-                    self.shards,
-                    self.n_threads,
-                )
-            )
+            return added_up(self._results(statistic, features, arguments, rows))
+
+    def _results(self, statistic, features, arguments, rows) -> Iterable[Any]:
+        if self._remote is not None:
+            return self._remote.over_shards(statistic, features, arguments, rows)
+        return results_in_order(
+            lambda parts: statistic(self, features, parts, *arguments, *rows), self.shards, self.n_threads
+        )
 
     def over_runs(
         self, statistic: Callable[..., list[Result]], features: Any, *arguments: Any

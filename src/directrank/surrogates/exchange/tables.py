@@ -163,15 +163,14 @@ def expected_differences(measure: Measure, queries: Queries, scores: np.ndarray)
 
 
 def strict_ranking(
-    queries: Queries, scores: np.ndarray, number: int | None = None, ranking: np.ndarray | None = None
+    queries: Queries, scores: np.ndarray, number: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rows by descending score, and the rank of each document in its query, from 0.
 
     Tied documents are ordered by descending relevance; or, with a number, in the random order of that number.
-    A given ranking, with tied documents in any order, is written to.
     """
     query, inner = queries.query, queries.place
-    ranking = descending(queries, scores) if ranking is None else ranking
+    ranking = descending(queries, scores)
     s = scores[ranking]
     tied = np.concatenate(([False], (s[1:] == s[:-1]) & (query[1:] == query[:-1]), [False]))
     if tied.any():

@@ -82,15 +82,13 @@ class _FidelityOracles(StepwiseOracles):
         self.line_search = surrogate.line_search
 
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        w = np.zeros(len(scores))
-        value = _weights(*self._pairs(scores), -1.0, w)
-        return value, -w.astype(scores.dtype)
+        return self.derivatives(scores)[:2]
 
     def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return value, gradient, and as curvature minus the summed slopes of the pairs of each document."""
-        out = np.zeros(len(scores))
-        _weights(*self._pairs(scores), 1.0, out)
-        return *self.value_and_gradient(scores), out.astype(scores.dtype)
+        gradient, curvature = np.zeros((2, len(scores)))
+        value = _sums_of_pairs(*self._pairs(scores), gradient, curvature)
+        return value, gradient.astype(scores.dtype), curvature.astype(scores.dtype)
 
     def along(self, scores: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """Return half of W₊ and W₋ along a direction in {0, 1}, and the number of pairs."""
@@ -161,26 +159,28 @@ def _sums_across(powers, others, above, losers, safe, weights, size):
 
 
 @kernel
-def _spread(x, others, safe, h, sign, g):
+def _spread(x, others, safe, h, gradient, curvature):
     value, total = 0.0, 0.0
     for j in range(len(others)):
         loss, slope = _pair_terms(x, others[j], safe)
-        g[j] += sign * (h * slope)
+        gradient[j] += h * slope
+        curvature[j] += h * slope
         value += loss
         total += slope
     return h * value, h * total
 
 
 @kernel
-def _weights(e, safe, lower, indptr, weights, sign, w):
+def _sums_of_pairs(e, safe, lower, indptr, weights, gradient, curvature):
     value = 0.0
     for q in range(len(weights)):
         if weights[q] == 0.0:
             continue
         stop = indptr[q + 1]
         for i in range(indptr[q], stop):
-            others, changes = e[lower[i] : stop], w[lower[i] : stop]
-            loss, pull = _spread(e[i], others, safe[q], weights[q], sign, changes)
+            losers = slice(lower[i], stop)
+            loss, pull = _spread(e[i], e[losers], safe[q], weights[q], gradient[losers], curvature[losers])
             value += loss
-            w[i] += pull
+            gradient[i] -= pull
+            curvature[i] += pull
     return value

@@ -189,7 +189,7 @@ class ByDistance(NamedTuple):
     sums: np.ndarray  # float64, of the first discounts
 
 
-class BetweenBlocks(NamedTuple):
+class BetweenBlocks(ByDistance):
     r"""`ByDistance` in a query of several blocks, of m documents at the place a and k at the place b.
 
     The loss D(d) − D(d + 1) at the distance d is minus the second difference of the sums C of discounts, so
@@ -197,13 +197,6 @@ class BetweenBlocks(NamedTuple):
 
     .. math:: \frac{C(|b - a|) + C(|b + k - a - m|) - C(|b + k - a|) - C(|b - a - m|)}{m k}
     """
-
-    gain: np.ndarray
-    place: np.ndarray
-    tied: np.ndarray
-    inside: np.ndarray
-    losses: np.ndarray
-    sums: np.ndarray
 
 
 class ByRank(NamedTuple):
