@@ -206,15 +206,6 @@ def test_gradient_norm_of_the_closed_form_is_that_of_the_solution():
     assert solution.certificate["rank"] == 5
 
 
-def test_bound_of_boosting_is_above_the_loss_each_round():
-    groups = collection()
-    for weights in ("bound", "product"):
-        _, solution = solve(QueryBoosting(rounds=15, weights=weights), TypeOneBound(AP()), groups)
-        for row in solution.trace:
-            assert row["bound"] >= 1.0 - row["train_measure"]
-        assert solution.certificate["bound"] == min(row["bound"] for row in solution.trace)
-
-
 def standardised(groups):
     X = groups.X.astype(float)
     X = (X - X.mean(axis=0)) / X.std(axis=0)

@@ -18,10 +18,13 @@ from surrogate_examples import SURROGATES, examples_of
 
 STREAMED = [each for cls in SURROGATES for each in examples_of(cls) if GradientKernel in each.offers]
 KINDS = ("random", "tied", "equal", "far")
-#: Examples with kinds of scores: in the first group every example has one kind.
+#: Examples with kinds of scores: in the first group every example has one kind, but those with distances.
 CASES = [
     pytest.param(
-        each, kind, id=f"{each.name}-{kind}", marks=[pytest.mark.heavy] if (i - j) % len(KINDS) else []
+        each,
+        kind,
+        id=f"{each.name}-{kind}",
+        marks=[pytest.mark.heavy] * ((i - j) % len(KINDS) > 0 or "distance" in each.name),
     )
     for i, each in enumerate(STREAMED)
     for j, kind in enumerate(KINDS)

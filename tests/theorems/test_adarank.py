@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 
 from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
@@ -165,22 +164,6 @@ def test_ranklibs_weights_are_multiplied_each_round():
         assert row["weighted_measure"] == pytest.approx(P @ weak / P.sum(), rel=1e-12)
         f = f + row["alpha"] * X[:, row["feature"]]
         P = P * np.exp(-row["alpha"] * values_by_hand(groups, measure, f))
-
-
-def test_alpha_minimises_the_bound_of_the_weighted_sum():
-    """α is the minimiser of Σ P ((1 + E)/2 e^−α + (1 − E)/2 e^α), which lies above Σ P e^(−αE)."""
-    rng = np.random.default_rng(2)
-    for _ in range(20):
-        P, E = rng.dirichlet(np.ones(7)), rng.random(7)
-
-        def bound(alpha, P=P, E=E):
-            return P @ ((1 + E) / 2 * np.exp(-alpha) + (1 - E) / 2 * np.exp(alpha))
-
-        best = minimize_scalar(bound, bounds=(0, 10), method="bounded", options={"xatol": 1e-10}).x
-        assert math.atanh(P @ E) == pytest.approx(best, abs=1e-6)
-        alphas = rng.normal(size=5)
-        assert all(bound(alpha) >= P @ np.exp(-alpha * E) for alpha in alphas)
-        assert bound(math.atanh(P @ E)) == pytest.approx(math.sqrt(1 - (P @ E) ** 2), rel=1e-12)
 
 
 @pytest.mark.share(3)

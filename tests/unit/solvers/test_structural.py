@@ -18,6 +18,7 @@ from directrank.solvers.frank_wolfe import (
 from directrank.solvers.planes import dual_value
 from directrank.solvers.working_sets import FoundRankings, minimise
 from directrank.surrogates import Objective, TypeTwoBound, WorkingSetBound
+from groups import first_group
 
 
 def collection(n_queries=20, n_docs=12, n_features=5, seed=0, noise=1.0):
@@ -56,7 +57,9 @@ def primal(objective, groups, w, C):
 
 
 @pytest.mark.share(3)
-@pytest.mark.parametrize("name", ["AP", "nDCG", "RR", "P@3", "nDCG@3", "WPD"])
+@pytest.mark.parametrize(
+    "name", first_group(["AP", "nDCG", "RR", "WPD", "P@3", "nDCG@3"], lambda name: "@" not in name)
+)
 @pytest.mark.parametrize("C", [0.3, 10.0, 300.0])
 def test_solvers_reach_one_objective_within_their_gaps(name, C):
     groups = collection()

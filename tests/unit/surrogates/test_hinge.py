@@ -166,13 +166,6 @@ class TestSolving:
         again = RankSVM(margin="hinge", penalty=0.1, n_jobs=3).fit(groups)
         assert again.scorer_.coefficients.tobytes() == w.tobytes()
 
-    def test_rounding_the_corner_changes_little(self):
-        groups = collection(7)
-        differences, weights = pair_differences(groups)
-        _, best = optimum(differences, weights, 0.1)
-        rounded = RankSVM(margin="huber", penalty=0.1).fit(groups).scorer_.coefficients
-        assert best < value(differences, weights, 0.1, rounded) < best + 1e-3
-
 
 class TestGradeWeights:
     LISTS = ([2, 1, 1, 0, 0], [1, 0, 0], [2, 2, 0])

@@ -123,16 +123,6 @@ def data(finished):
     return finished[0]
 
 
-def test_second_run_recomputes_nothing(folder, tmp_path):
-    first = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
-    assert Counting.fits == [0.0, 1.0] * 3
-    files = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.csv")}
-    second = compare(folder, "counting", measures=MEASURES, out=tmp_path / "run")
-    assert len(Counting.fits) == 6
-    assert files == {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.csv")}
-    assert [cell["values"] for cell in first.cells] == [cell["values"] for cell in second.cells]
-
-
 @pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("change", "more"),
