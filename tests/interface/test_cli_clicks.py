@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from html import unescape
 
 import numpy as np
@@ -21,15 +22,23 @@ def write(path, log) -> None:
     path.write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]) + "\n")
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A log of two rankers, one of one ranker, and a run by relevance."""
+    place = tmp_path_factory.mktemp("clicks") / "files"
+    place.mkdir()
     rankers = {"old": GROUPS.X[:, 0], "new": GROUPS.X[:, 1]}
-    write(tmp_path / "log.csv", make_clicks(GROUPS, rankers, sessions=8000, random_state=0))
-    write(tmp_path / "one.csv", make_clicks(GROUPS, GROUPS.X[:, 0], random_state=0))
+    write(place / "log.csv", make_clicks(GROUPS, rankers, sessions=8000, random_state=0))
+    write(place / "one.csv", make_clicks(GROUPS, GROUPS.X[:, 0], random_state=0))
     rows = zip(GROUPS.qid, range(1, GROUPS.n_docs + 1), GROUPS.relevance + GROUPS.X[:, 2] / 1000, strict=True)
-    (tmp_path / "best.run").write_text("".join(f"{q} Q0 {d} 1 {s:.6f} best\n" for q, d, s in rows))
-    return tmp_path
+    (place / "best.run").write_text("".join(f"{q} Q0 {d} 1 {s:.6f} best\n" for q, d, s in rows))
+    return place
+
+
+@pytest.fixture(autouse=True)
+def folder(files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return shutil.copytree(files, tmp_path, dirs_exist_ok=True)
 
 
 def test_propensities_in_json_are_read_by_evaluate(capsys, folder):

@@ -83,7 +83,7 @@ def pairs_of_the_sorted_ranking(measure, y, s):
 @pytest.mark.statement("Xu, Theorem 1")
 @pytest.mark.parametrize("feature_map", ["pairs", "cross"])
 def test_theorem_1_the_library_s_F_is_largest_for_the_ranking_by_score(feature_map):
-    for inner, y, s in descending(60, grades=3):
+    for inner, y, s in descending(40, grades=3):
         searches = ViolatedRankings(inner, y, np.ones(1, bool), feature_map, None)
         F = {}
         for ranking in permutations(len(y)):
@@ -102,7 +102,7 @@ def test_theorem_1_the_F_that_svm_map_trains_with(feature_map):
     There only F counts: margins are larger than any loss.
     """
     wrong = 0
-    for inner, y, s in descending(60):
+    for inner, y, s in descending(40):
         far = 1e4 * (s + 1e-3 * np.arange(len(s)))  # no ties
         direction = TypeTwoBound(parse_measure("AP"), feature_map=feature_map).on(inner, np.ones(1))
         direction = direction.value_and_gradient(far)[1]
@@ -113,7 +113,7 @@ def test_theorem_1_the_F_that_svm_map_trains_with(feature_map):
         np.testing.assert_allclose(direction, F[1] - F[0], rtol=0, atol=1e-14)
         assert direction @ far >= 0
         wrong += perfect != by_score
-    assert wrong > 20
+    assert wrong > 12
 
 
 @pytest.mark.share(4)
@@ -123,7 +123,7 @@ def test_theorem_1_the_F_that_svm_map_trains_with(feature_map):
 def test_equation_9_is_the_value_of_the_library_s_hinge(name, feature_map):
     """max over π of 1 − E(π) − [F(π*) − F(π)], π* ordered inside a class as π is; (9) where E(π*) = 1."""
     measure, beyond = parse_measure(name), 0
-    for inner, y, s in descending(40, seed=1):
+    for inner, y, s in descending(25, seed=1):
         surrogate = TypeTwoBound(measure, feature_map=feature_map)
         if surrogate.uninformative(inner)[0]:
             continue
@@ -154,7 +154,7 @@ def test_equation_9_is_the_value_of_the_library_s_hinge(name, feature_map):
 @pytest.mark.parametrize("name", ["AP", "nDCG", "RR", "WTA", "WPD"])
 def test_theorem_2_and_the_rows_of_an_audit_are_the_enumerated_bounds(name):
     """Each row is attained by a ranking, the maximum over all is not larger than its value and error."""
-    for _, y, s in descending(30, seed=2):
+    for _, y, s in descending(20, seed=2):
         groups = QueryGroups(np.zeros((len(y), 1)), y, np.zeros(len(y)))
         if parse_measure(name).uninformative(groups.queries)[0]:
             continue
@@ -229,7 +229,7 @@ def test_section_4_1_the_type_one_rows_of_an_audit():
 @pytest.mark.parametrize("feature_map", ["pairs", "cross"])
 def test_figure_2_the_rankings_that_permurank_adds(name, feature_map):
     """The perfect ranking of least F and the imperfect one of greatest F, also for perfect scores."""
-    for number, (inner, y, s) in enumerate(descending(80, grades=3 if name == "nDCG" else 2, seed=5)):
+    for number, (inner, y, s) in enumerate(descending(50, grades=3 if name == "nDCG" else 2, seed=5)):
         s = y + 0.4 * np.arange(len(y))[::-1] ** 0.5 if number % 2 else s
         surrogate = WorkingSetBound(parse_measure(name), feature_map=feature_map)
         if surrogate.uninformative(inner)[0]:
@@ -367,7 +367,7 @@ def add(rankings, vector, member):
 @pytest.mark.statement("Xu, Eq. (11)")
 def test_11_over_the_predicted_ranking_is_a_bound():
     """The row of an audit: (11) with a perfect ranking in B and the imperfect one of largest F in C."""
-    for _, y, s in descending(60, seed=7):
+    for _, y, s in descending(30, seed=7):
         groups = QueryGroups(np.zeros((len(y), 1)), y, np.zeros(len(y)))
         found = audit_scores(s, groups, "AP")
         (row,) = (row for row in found.rows if "predicted ranking alone" in row.name)
@@ -397,7 +397,7 @@ FACTORS = {
 @pytest.mark.parametrize("name", ["AP", "RR", "WPD"])
 def test_section_4_2_the_bounds_that_train_are_largest_over_all_rankings(margin, name):
     """By a search: the value of a ranking, and no ranking has more beyond the concave hull's error."""
-    for inner, y, s in descending(40, seed=6):
+    for inner, y, s in descending(25, seed=6):
         surrogate = TypeTwoBound(parse_measure(name), margin=margin)
         s = 3.0 * s
         pairs = pairs_of_the_sorted_ranking(STRICT[name], y, s)

@@ -70,7 +70,7 @@ def test_weights_reach_the_best_ranking_of_small_queries():
 
 def test_intervals_cover_the_truth_and_signals_without_weight_are_dropped():
     covered = []
-    for seed in range(6):
+    for seed in range(4):
         tuning = tune(shop(80, seed=seed), start=dict.fromkeys(NAMES, 0.25), resamples=40)
         # All signals have the deviation 1, so that weights are influences.
         covered += [
