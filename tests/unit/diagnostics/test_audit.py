@@ -2,6 +2,7 @@
 
 import json
 import math
+from copy import copy
 from xml.etree import ElementTree
 
 import numpy as np
@@ -35,7 +36,7 @@ def fitted():
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
 def test_bounds_hold_on_every_query(fitted, measure, scale):
     groups, ranker = fitted
-    scaled = StructuralSVM("AP").fit(groups)
+    scaled = copy(ranker)
     scaled.scorer_ = ranker.scorer_.at(scale * ranker.scorer_.coefficients)
     found = audit(scaled, groups, measure)
     assert found.qid == [f"q{i}" for i in range(1, 12)]
