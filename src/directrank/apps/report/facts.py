@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from directrank.apps.experiments import Comparison, Table
-from directrank.apps.experiments.store.records import Pair, Significance, Training
+from directrank.apps.experiments.store.records import Pair, Training
 from directrank.apps.report.blocks import Cell, Row
 
 
@@ -45,33 +45,17 @@ class Facts:
 
     def ranked(self, convention: str, measure: str) -> list[str]:
         """Return the methods by mean, the best first, those that failed last."""
-        sign = 1.0 if self.result.is_error(measure) else -1.0
-
-        def key(label: str) -> tuple[bool, float, int]:
-            mean = self.result.mean(label, measure, convention)
-            return mean is None, 0.0 if mean is None else sign * mean, self.index[label]
-
-        return sorted(self.result.methods, key=key)
-
-    def tests(self, convention: str) -> Significance:
-        """Return the tests of differences under a convention."""
-        return self.content.significance.get(convention, NO_TESTS)
+        means = self.result.means(measure, convention)
+        return [*means, *(method for method in self.result.methods if method not in means)]
 
     def level(self, convention: str) -> str:
         """Return the level of the intervals, in percent."""
-        return f"{self.tests(convention).level:.0%}"
+        return f"{self.content.tests(convention).level:.0%}"
 
     def pair(self, measure: str, first: str, second: str) -> Pair | None:
         """Return the test of one method against another, the difference being first minus second."""
-        return self.tests(self.asked).pair(measure, first, second)
+        return self.content.tests(self.asked).pair(measure, first, second)
 
     def interval(self, convention: str, measure: str, method: str) -> tuple[float, float] | None:
         """Return the bootstrap interval of a method's mean, or None."""
-        return self.tests(convention).intervals.get(measure, {}).get(method)
-
-
-#: Where differences were not tested.
-NO_TESTS = Significance(
-    alpha=0.05, correction="holm", baseline=None, level=0.95, flips=0, resamples=0,
-    letters={}, better_than={}, pairs={}, intervals={},
-)  # fmt: skip
+        return self.content.tests(convention).intervals.get(measure, {}).get(method)

@@ -184,9 +184,7 @@ def payload(facts: Facts) -> JSONObject:
 
 def _pairs(facts: Facts, convention: str) -> JSONObject:
     """Return the tests of a convention, a row of numbers for each pair."""
-    tests = facts.content.significance.get(convention)
-    if tests is None:
-        return {}
+    tests = facts.content.tests(convention)
     return {
         "alpha": tests.alpha,
         "level": tests.level,

@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from directrank.apps.auto import AutoRanker
-from directrank.apps.experiments.store.records import UNKNOWN, Measured
+from directrank.apps.experiments.store.records import Measured, Scaling, Training
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.estimators import Ranker
@@ -21,7 +21,10 @@ from directrank.estimators.ranker import remedy
 from directrank.estimators.synonyms import our_name
 from directrank.features import processors
 from directrank.measures import parse_measure
-from directrank.storage.strict_json import Plain
+from directrank.storage.strict_json import Plain, as_plain
+
+#: The record of a fit has at most this many rows of a training history, for tables and the page.
+MOST_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -63,32 +66,36 @@ class Learned:
     # vali, test: None where a set was not scored; NaN for documents without a score
     vali: np.ndarray | None
     test: np.ndarray | None
-    status: str = UNKNOWN
-    message: str = ""
+    training: Training = field(default_factory=Training)
+    scaling: Scaling = field(default_factory=Scaling)
     rounds: int | None = None  # The number of rounds that the scores use
-    trace: tuple[float, ...] = ()  # The validation value after each round
-    remedy: str = ""
-    history: Sequence[Parameters] = ()
-    certificate: Mapping[str, float] = field(default_factory=dict)
-    notes: Sequence[str] = ()
-    scaling: tuple[str, str] = ("none", "")  # The kind, and the reason for it
     ranker: Any = None  # None where only scores are known
 
     @classmethod
     def of(cls, fitted: Any, vali: np.ndarray | None, test: np.ndarray | None, ranker: Any = None) -> Self:
         """Return scores, and how the training of a ranker of directrank ended."""
-        return cls(
-            vali,
-            test,
-            fitted.status_,
-            getattr(fitted, "message_", ""),
+        training = Training(
+            status=fitted.status_,
+            message=getattr(fitted, "message_", ""),
             remedy=remedy(fitted),
-            history=fitted.history_,
-            certificate=fitted.certificate_,
+            certificate={name: float(value) for name, value in fitted.certificate_.items()},
+            iterations=len(fitted.history_),
             notes=list(fitted.notes_),
-            scaling=(fitted.scaling_, fitted.scaling_reason_),
-            ranker=ranker,
+            history=thinned(fitted.history_),
         )
+        scaling = Scaling(kind=fitted.scaling_, reason=fitted.scaling_reason_)
+        return cls(vali, test, training, scaling, ranker=ranker)
+
+
+def thinned(history: Sequence[Parameters]) -> list[dict[str, Any]]:
+    """Return at most `MOST_ROWS` rows of a history, evenly, the first and the last among them."""
+    rows = [
+        {name: value for name, value in as_plain(row).items() if isinstance(value, (int, float, str))}
+        for row in history
+    ]
+    if len(rows) <= MOST_ROWS:
+        return rows
+    return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).round().astype(int))]
 
 
 class Measuring(Protocol):

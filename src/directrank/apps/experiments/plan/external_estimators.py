@@ -13,8 +13,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from directrank.apps.experiments.plan.entry import Entry, Learned, Task
+from directrank.apps.experiments.plan.entry import Entry, Learned, Task, thinned
 from directrank.apps.experiments.store.identity import identity_of, library_of
+from directrank.apps.experiments.store.records import Training
 from directrank.data import QueryGroups
 from directrank.errors import MethodError, install_line
 from directrank.estimators.methods import grid_points
@@ -191,14 +192,12 @@ def queries_for(estimator: object, rows: Rows) -> dict[str, np.ndarray]:
 def settings(estimator: object, seed: int, n_threads: int) -> Point:
     """Return the parameters that a comparison sets: seeds, threads, and what makes a fit repeatable."""
     parameters, seed = _parameters(estimator), seed % 2**31  # the libraries of trees take no larger one
-    chosen = dict.fromkeys(_ending(parameters, SEEDS), seed) | dict.fromkeys(
-        _ending(parameters, THREADS), n_threads
-    )
+    seeds, threads = _ending(parameters, SEEDS), _ending(parameters, THREADS)
+    chosen: Point = dict.fromkeys(seeds, seed) | dict.fromkeys(threads, n_threads)
     library = _library(estimator)
     if library == "lightgbm":
         chosen |= {"deterministic": True, "force_row_wise": True, "verbosity": -1}
     if library == "catboost":
-        seeds, threads = _ending(parameters, SEEDS), _ending(parameters, THREADS)
         chosen |= {} if seeds else {"random_seed": seed}
         chosen |= {} if threads else {"thread_count": n_threads}
         chosen |= {} if set(VOICES) & set(parameters) else {"verbose": False}
@@ -206,10 +205,12 @@ def settings(estimator: object, seed: int, n_threads: int) -> Point:
     return chosen
 
 
-def _predicted(estimator: Any, groups: QueryGroups) -> np.ndarray:
-    """Return predictions in the caller's row order; the length is checked later."""
+def _predicted(predict: Callable[[np.ndarray], Any], groups: QueryGroups | None) -> np.ndarray | None:
+    """Return predictions in the caller's row order, if there is a set; their number is checked later."""
+    if groups is None:
+        return None
     rows = rows_of(groups)
-    scores = np.asarray(estimator.predict(rows.X))
+    scores = np.asarray(predict(rows.X))
     return rows.to_caller(scores) if scores.shape == rows.place.shape else scores
 
 
@@ -350,8 +351,7 @@ class ExternalEstimator(External):
         single = dict.fromkeys(_ending(_parameters(estimator), ("n_jobs",)), 1)
         if single and task.threads > 1:
             estimator.set_params(**single)
-        vali = None if task.vali is None else _predicted(estimator, task.vali)
-        return Learned(vali, _predicted(estimator, task.to_score))
+        return Learned(_predicted(estimator.predict, task.vali), _predicted(estimator.predict, task.to_score))
 
 
 def is_estimator(value: object) -> bool:
@@ -458,16 +458,14 @@ class BoostedTrees(External):
             watch = Watch(task.monitor, rows_of(task.vali))
         predict = self.grow(task, rows_of(task.train), watch, task.rounds or limit)
         rounds = task.rounds or (watch.best if watch else limit)
-
-        def scored(groups: QueryGroups | None) -> np.ndarray | None:
-            if groups is None:
-                return None
-            rows = rows_of(groups)
-            return rows.to_caller(np.asarray(predict(rows.X, rounds)))
-
-        message = f"{rounds} of at most {limit} rounds"
-        scores = scored(task.vali), scored(task.to_score)
-        return Learned(*scores, "complete", message, rounds, tuple(watch.values if watch else ()))
+        training = Training(
+            status="complete",
+            message=f"{rounds} of at most {limit} rounds",
+            iterations=len(watch.values) if watch else rounds,
+            history=thinned([{"monitor": value} for value in watch.values] if watch else []),
+        )
+        vali, test = (_predicted(lambda X: predict(X, rounds), part) for part in (task.vali, task.to_score))
+        return Learned(vali, test, training, rounds=rounds)
 
     def configured(self, task: Task, rounds: int, **arguments: str) -> Any:
         """Return an estimator with these arguments of the constructor and the parameters of a task."""

@@ -16,17 +16,15 @@ from safetensors.numpy import load, save
 from directrank.apps.experiments.plan.entry import Entry, Task
 from directrank.apps.experiments.plan.sources import FoldReader, FoldSource, concatenated
 from directrank.apps.experiments.store.identity import names_of_objects
-from directrank.apps.experiments.store.records import Failure, FitRecord, Parameters, Problem, Scaling
+from directrank.apps.experiments.store.records import Failure, FitRecord, Parameters, Problem
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.measures import checked_scores, evaluate, mean_value
 from directrank.models import set_state, state_of
 from directrank.storage.names import printable
-from directrank.storage.strict_json import JSONObject, as_plain, encode
+from directrank.storage.strict_json import encode
 from directrank.timing import seconds_of_work
 
-#: The record has at most this many rows of a training history, for tables and the page.
-MOST_ROWS = 200
 #: What last fits are trained on.
 TOGETHER = "train and vali"
 Made = TypeVar("Made")
@@ -98,22 +96,15 @@ def fit_point(
             state, tensors = state_of(result.ranker)
         value = None if result.vali is None else validation(result.vali)
         tensors = {name: tensor for name, tensor in tensors.items() if tensor is not None}
-        kind_of_scaling, reason = result.scaling
         record_of_fit = FitRecord(
+            **vars(result.training),
             parameters=names_of_objects(fit.point),
             seed=fit.seed,
             validation=value,
             validated_by=None if value is None else fit.validated_by,
             seconds=seconds_of_work() - started + math.fsum(record.seconds for record in candidates),
-            status=result.status,
-            message=result.message,
-            remedy=result.remedy,
-            certificate={name: float(value) for name, value in result.certificate.items()},
-            iterations=len(result.history) or len(result.trace) or result.rounds or 0,
-            notes=list(result.notes),
-            history=thinned(result.history or [{"monitor": value} for value in result.trace]),
             peak_memory=peak_memory(),
-            scaling=Scaling(kind=kind_of_scaling, reason=reason),
+            scaling=result.scaling,
             state=state,
             tensors=base64.b64encode(save(tensors)).decode(),
         )
@@ -213,17 +204,6 @@ def _validation(
     if retrieved is not None:
         return evaluate(vali, scores, measures=[measure], retrieved=retrieved)[measure.name]
     return mean_value(measure, vali.queries, vali.to_inner(scores))
-
-
-def thinned(history) -> list[JSONObject]:
-    """Return at most `MOST_ROWS` rows of a history, evenly, the first and the last among them."""
-    rows = [
-        {name: value for name, value in as_plain(row).items() if isinstance(value, (int, float, str))}
-        for row in history
-    ]
-    if len(rows) <= MOST_ROWS:
-        return rows
-    return [rows[place] for place in np.unique(np.linspace(0, len(rows) - 1, MOST_ROWS).round().astype(int))]
 
 
 def peak_memory() -> int | None:

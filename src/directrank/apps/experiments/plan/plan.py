@@ -18,7 +18,6 @@ from directrank.apps.experiments.store.records import (
     FailedCell,
     FitRecord,
     Parameters,
-    References,
 )
 from directrank.apps.experiments.store.store import Store, key_of
 from directrank.estimators.parameters import Point
@@ -69,14 +68,14 @@ class Plan:
     finished: dict[str, Cell]
     fitted: set[str]
 
-    def parse(self, key: str, value: JSONObject) -> FitRecord | Cell | CollectionCheck | References | None:
+    def parse(self, key: str, value: JSONObject) -> FitRecord | Cell | CollectionCheck | None:
         """Return the record of a key of the store; None if the value is not what the key stands for."""
         try:
             if key in self.fit:
                 return FitRecord.read(value)
             if key in self.cell:
                 return Cell.read(value)
-            return References.read(value) if "rows" in value else CollectionCheck.read(value)
+            return CollectionCheck.read(value)
         except OddValueError:
             return None
 

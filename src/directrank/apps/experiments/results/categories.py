@@ -93,8 +93,7 @@ def by_category(
     """
     convention = convention or result.conventions[0]
     names = {str(qid): str(category) for qid, category in categories.items()}
-    tests = result.content.significance.get(convention)
-    baseline = None if tests is None else tests.baseline
+    baseline = result.content.tests(convention).baseline
     failed = {cell.method for cell in result.failures}
     runs = [method for method in result.methods if method not in failed]
     qids = [str(qid) for cell in result.of(runs[0]) for qid in cell.qid]

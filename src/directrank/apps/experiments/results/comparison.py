@@ -93,8 +93,7 @@ def chosen_cells(cells: Sequence[Ranking | FailedCell], folds: Sequence[str]) ->
 
 def described_choice(select_by: str) -> Described:
     """Return the description of the row beside those of the methods."""
-    summary = f"on every fold, the method with the highest validation {select_by}"
-    return Described(label=CHOSEN, name=CHOSEN, measure=None, summary=summary, paper="", grid={})
+    return Described.untrained(CHOSEN, f"on every fold, the method with the highest validation {select_by}")
 
 
 #: Ends about which there is nothing to say; of most external estimators nothing is known.
@@ -310,6 +309,13 @@ class Comparison:
         values: list[Any] = [self.value(method, fold, measure, convention, split) for fold in self.folds]
         return None if None in values else statistics.fmean(values)
 
+    def means(self, measure: str, convention: str) -> dict[str, float]:
+        """Return the means of the methods that failed on no fold, the best first."""
+        values = {method: self.mean(method, measure, convention) for method in self.methods}
+        means = {method: value for method, value in values.items() if value is not None}
+        ranked = sorted(means, key=means.__getitem__, reverse=not self.is_error(measure))
+        return {method: means[method] for method in ranked}
+
     def rows(self, convention: str) -> Iterator[tuple[str, str, str, str, str, float]]:
         """Yield the rows of a results file: one per method, split, fold and measure."""
         for row in product((*self.methods, *self.references), ("test", "vali"), self.folds, self.measures):
@@ -344,15 +350,13 @@ class Comparison:
 
         Where only pairs with a baseline were tested, the second is the baseline, unless it is the best.
         """
-        tests = self.content.significance.get(convention)
-        values = {method: self.mean(method, measure, convention) for method in self.trained}
-        means = {method: value for method, value in values.items() if value is not None}
-        ranked = sorted(means, key=means.__getitem__, reverse=not self.is_error(measure))
+        tests = self.content.tests(convention)
+        ranked = [method for method in self.means(measure, convention) if method != CHOSEN]
         first, second, *_ = [*ranked, "", ""]
-        if tests is not None and tests.baseline not in (None, first):
+        if tests.baseline not in (None, first):
             second = tests.baseline
-        pair = tests.pair(measure, first, second) if tests else None
-        if tests is None or pair is None or not (line := tests.power_line(measure, pair)):
+        pair = tests.pair(measure, first, second)
+        if pair is None or not (line := tests.power_line(measure, pair)):
             return ""
         return f"{first} leads {second} by {measure}, which may be chance. {line}"
 
@@ -394,9 +398,9 @@ class Comparison:
         folds = f"mean of {len(self.folds)} folds" if len(self.folds) > 1 else "one fold"
         by = self.content.select_by
         notes = [f"hyper-parameters chosen on validation by {by}"] if by else []
-        tested = self.content.significance.get(convention)
+        tested = self.content.tests(convention)
         letters, marks, open_ended = [], [], self.unfinished()
-        if tested and any(tested.pairs.values()):
+        if any(tested.pairs.values()):
             rule = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[tested.correction]
             notes.append(
                 f">ab: significantly better than methods (a) and (b), randomisation test on queries, {rule}, "
@@ -469,24 +473,21 @@ class Comparison:
             If there is no baseline, or a measure was not evaluated.
         """
         convention = convention or self.conventions[0]
-        tests = self.content.significance.get(convention)
-        if tests is None or tests.baseline is None:
+        baseline = self.content.tests(convention).baseline
+        if baseline is None:
             raise ValueError("a gate needs a baseline; name it by baseline=")
         accepted = {parse_measure(name).name: margin for name, margin in margins.items()}
         if unknown := [name for name in accepted if name not in self.measures]:
             raise ValueError(f"{unknown[0]} was not evaluated; expected {', '.join(self.measures)}")
-        if {cell.method for cell in self.failures} & {tests.baseline}:
-            raise DataError(
-                f"the baseline {tests.baseline} failed on a fold, so that nothing is compared with it"
-            )
+        if baseline in {cell.method for cell in self.failures}:
+            raise DataError(f"the baseline {baseline} failed on a fold, so that nothing is compared with it")
         chosen = self.best_on_validation()
         methods = self.trained if chosen is None else [chosen]
         values = {
             method: {measure: self.query_values(convention, measure, method) for measure in accepted}
-            for method in [*methods, tests.baseline]
+            for method in [*methods, baseline]
         }
-        of_baseline = values.pop(tests.baseline)
-        return gated(values, of_baseline, accepted, called=tests.baseline)
+        return gated(values, values.pop(baseline), accepted, called=baseline)
 
     def query_values(self, convention: str, measure: str, method: str) -> np.ndarray:
         """Return a method's values on the test queries of all folds, (n_queries,), fold by fold."""

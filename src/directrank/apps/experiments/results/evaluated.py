@@ -209,17 +209,7 @@ def _results(
         select_by=None,
         measures=[measure.name for measure in measures],
         convention=conventions[0],
-        methods=[
-            Described(
-                label=submission.label,
-                name=submission.label,
-                measure=None,
-                summary=submission.origin,
-                paper="",
-                grid={},
-            )
-            for submission in submissions
-        ],
+        methods=[Described.untrained(submission.label, submission.origin) for submission in submissions],
         folds=[FoldFiles(name=ALL, sha256=digests, files={"test": [judged.source]})],
         data_check=DataCheck(
             lines=[*dict.fromkeys(notes)],

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,14 @@ def sizes(n_queries: int, relevance: np.ndarray) -> Part:
     by_grade = {f"{grade:g}": int(count) for grade, count in zip(grades, counts, strict=True)}
     distinct = by_grade if len(by_grade) <= 32 else {"distinct": len(by_grade)}
     return Part(queries=n_queries, documents=len(relevance), relevance=distinct)
+
+
+def sizes_of_sets(splits: Mapping[str, QueryGroups]) -> dict[str, Part]:
+    """Return the sizes of the sets of a fold, with the number of features."""
+    return {
+        name: replace(sizes(split.n_queries, split.queries.relevance), features=split.n_features)
+        for name, split in splits.items()
+    }
 
 
 def measured_sets(

@@ -55,20 +55,19 @@ def verdict(result: Comparison) -> Verdict | None:
         None where no method was tested on every fold.
     """
     measure, convention = result.main, result.conventions[0]
-    values = {method: result.mean(method, measure, convention) for method in result.trained}
-    means = {method: value for method, value in values.items() if value is not None}
-    if not means:
+    means = result.means(measure, convention)
+    ranked = [method for method in means if method != result.choice]
+    if not ranked:
         return None
-    error, tests = result.is_error(measure), result.content.significance.get(convention)
-    ranked = sorted(means, key=means.__getitem__, reverse=not error)
+    error, tests = result.is_error(measure), result.content.tests(convention)
     chosen = result.best_on_validation()
     method = chosen if chosen in ranked else ranked[0]
     head = f"Take {method}, the best on validation (test {measure} {short(means[method])})."
     if method != chosen:
         head = f"{method} has the {'lowest' if error else 'highest'} test {measure} ({short(means[method])})."
     rivals = [label for label in ranked if label != method]
-    against = tests is not None and tests.baseline in rivals
-    other = (tests.baseline if tests is not None and against else "") or next(iter(rivals), "")
+    against = tests.baseline in rivals
+    other = str(tests.baseline) if against else next(iter(rivals), "")
     lead = ""
     if other:
         name = f"the baseline {other}" if against else other
@@ -81,11 +80,11 @@ def verdict(result: Comparison) -> Verdict | None:
     return Verdict(method, other, tuple(filter(None, [*sentences, _deployment(result, method)])))
 
 
-def _lead(result: Comparison, tests: Significance | None, methods: tuple[str, str], other: str) -> str:
+def _lead(result: Comparison, tests: Significance, methods: tuple[str, str], other: str) -> str:
     """Return a sentence about the difference of two methods; `other` is the second, and a bracket's start."""
     measure, error = result.main, result.is_error(result.main)
-    pair = tests.pair(measure, *methods) if tests else None
-    if tests is not None and pair is not None:
+    pair = tests.pair(measure, *methods)
+    if pair is not None:
         ahead = (pair.difference > 0) != error or not pair.difference
         certain = "significantly" if tests.significant(pair) else "not clearly"
         tail = f"; {_enough(power, pair)}" if (power := tests.power(measure, pair)) else ""
@@ -112,14 +111,14 @@ def _enough(power: Power, pair: Pair) -> str:
     return f"these {pair.queries:,} queries can show a difference of {short(power.detectable)}"
 
 
-def _beside(result: Comparison, tests: Significance | None, method: str) -> str:
+def _beside(result: Comparison, tests: Significance, method: str) -> str:
     """Return whether a method is better than the first stage and simple rankings, if that was tested."""
     error = result.is_error(result.main)
     summaries = {row.label: row.summary for row in result.content.reference_methods}
     had = "the first stage" if result.content.first_stage == AUTO else "the ranking you had"
     claims: dict[str, list[str]] = {}
-    for pair in tests.references.get(result.main, ()) if tests else ():
-        if tests is None or pair.method != method:
+    for pair in tests.references.get(result.main, ()):
+        if pair.method != method:
             continue
         name = SIMPLE.get(pair.baseline, f"{had}, {summaries.get(FIRST_STAGE, '')}")
         better = "better" if (pair.difference > 0) != error else "worse"
@@ -131,7 +130,7 @@ def _beside(result: Comparison, tests: Significance | None, method: str) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _beside_member(result: Comparison, tests: Significance | None, ensemble: str, compared: set[str]) -> str:
+def _beside_member(result: Comparison, tests: Significance, ensemble: str, compared: set[str]) -> str:
     """Return what `auto` wins or loses against its member that is best on validation; both are rows.
 
     Nothing of members outside the table, and of the pair that was `compared`.
@@ -143,7 +142,7 @@ def _beside_member(result: Comparison, tests: Significance | None, ensemble: str
         members = content.settings.get(key, members)
     ranker = AutoRanker(trained_for or result.main, members=str(members))
     member = result.best_on_validation({method.label for method, _ in ranker.candidates()})
-    pair = tests.pair(result.main, ensemble, member) if tests and member else None
+    pair = tests.pair(result.main, ensemble, member) if member else None
     if pair is None or {*pair.methods} == compared:
         return ""
     ahead = (pair.difference > 0) != result.is_error(result.main) or not pair.difference

@@ -12,7 +12,7 @@ from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.plan.entry import Entry
 from directrank.apps.experiments.plan.fits import attempted, restored, scores_of
 from directrank.apps.experiments.plan.sources import Splits
-from directrank.apps.experiments.results.measured import Scored, measured_sets, sizes, tops
+from directrank.apps.experiments.results.measured import Scored, measured_sets, sizes_of_sets, tops
 from directrank.apps.experiments.store.records import (
     Above,
     Bound,
@@ -70,10 +70,7 @@ def assemble(
         "fold": cell.fold.name,
         "method": cell.method.label,
         "measure": name_of(cell.method.measure),
-        "parts": {
-            name: replace(sizes(split.n_queries, split.queries.relevance), features=split.n_features)
-            for name, split in splits._asdict().items()
-        },
+        "parts": sizes_of_sets(splits._asdict()),
     }
     fitted = [[fit for fit in stage if isinstance(fit, FitRecord)] for stage in (fits, refits)]
     failed = next((fit for fit in (*fits, *refits) if isinstance(fit, Failure)), None)

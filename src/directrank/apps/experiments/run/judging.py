@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.apps.evaluation import JudgedMean, judged_mean
+from directrank.apps.evaluation import judged_mean
 from directrank.apps.experiments.options import STANDARD, Options
 from directrank.apps.experiments.plan.sources import Splits
 from directrank.apps.experiments.store.records import Cell, JudgedDifference
@@ -100,17 +100,15 @@ def judged_differences(
             more = np.stack(changes)[drawn, alone]
             both = np.isfinite(of_people) & np.isfinite(of_machine)
             result = judged_mean(of_people[both], of_machine[both], more[np.isfinite(more)])
-            results.setdefault(measure, []).append(_record(method, baseline, result))
+            results.setdefault(measure, []).append(
+                JudgedDifference(
+                    method=method, baseline=baseline, queries=result.n_queries, more=result.n_more,
+                    correlation=result.correlation, weight=result.weight, alone=result.alone,
+                    assisted=result.assisted,
+                )
+            )  # fmt: skip
     return results
 
 
 def _values(cell: Cell, measure: str) -> np.ndarray:
     return np.array(cell.per_query[STANDARD][measure], float)
-
-
-def _record(method: str, baseline: str, result: JudgedMean) -> JudgedDifference:
-    alone, assisted = ((mean.value, mean.low, mean.high) for mean in (result.alone, result.assisted))
-    return JudgedDifference(
-        method=method, baseline=baseline, queries=result.n_queries, more=result.n_more,
-        correlation=result.correlation, weight=result.weight, alone=alone, assisted=assisted,
-    )  # fmt: skip

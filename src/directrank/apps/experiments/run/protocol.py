@@ -51,7 +51,7 @@ from directrank.apps.experiments.store.records import (
     FitRecord,
     FoldFiles,
     JudgedDifference,
-    References,
+    Ranking,
 )
 from directrank.apps.experiments.store.store import Store, key_of
 from directrank.contracts import Measure
@@ -313,7 +313,7 @@ def carry_out_scores(
         name=plan.dataset, findings=[], lines=[], of=plan.folds[0].name, n_features=sets[0].n_features,
         n_queries=sum(part.n_queries for part in sets), n_docs=sum(part.n_docs for part in sets),
     )  # fmt: skip
-    content = _results(plan, check, records, [References(rows=[], methods=[])] * len(plan.folds), command)
+    content = _results(plan, check, records, [[] for _ in plan.folds], command)
     return replace(content, methods=[row for row in content.methods if row.label != CHOSEN]), scores
 
 
@@ -425,8 +425,8 @@ def _checked_collection(
 
 
 def _results(
-    plan: Plan, check: CollectionCheck, records: Sequence[Cell | FailedCell], before: Sequence[References],
-    command: Sequence[str],
+    plan: Plan, check: CollectionCheck, records: Sequence[Cell | FailedCell],
+    before: Sequence[Sequence[tuple[Described, Ranking]]], command: Sequence[str],
 ) -> Compared:  # fmt: skip
     options = plan.options
     libraries = {name: version for method in plan.methods for name, version in method.libraries().items()}
@@ -439,8 +439,8 @@ def _results(
         for method in plan.methods
     ]  # fmt: skip
     # What there was before has to be known of every fold.
-    common = {row.method for row in before[0].rows} - {method.label for method in methods}
-    common = common.intersection(*({row.method for row in fold.rows} for fold in before))
+    common = set.intersection(*({row.method for _, row in rows} for rows in before))
+    common -= {method.label for method in methods}
     if chosen_cells(records, [fold.name for fold in plan.folds]):
         methods.append(described_choice(options.select_by.name))
     return Compared(
@@ -463,11 +463,6 @@ def _results(
         written=datetime.now(UTC).isoformat(timespec="seconds"),
         cells=list(records),
         first_stage=options.first_stage,
-        references=[
-            replace(row, fold=fold.name)
-            for fold, rows_before in zip(plan.folds, before, strict=True)
-            for row in rows_before.rows
-            if row.method in common
-        ],
-        reference_methods=[method for method in before[0].methods if method.label in common],
+        references=[row for rows in before for _, row in rows if row.method in common],
+        reference_methods=[method for method, row in before[0] if row.method in common],
     )

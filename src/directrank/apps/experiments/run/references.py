@@ -5,7 +5,6 @@ them.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,14 +12,13 @@ import numpy as np
 from directrank.apps.auto import CorrelationRanker
 from directrank.apps.experiments.options import AUTO, NO_FIRST_STAGE, ORDER, Options
 from directrank.apps.experiments.plan.sources import Splits
-from directrank.apps.experiments.results.measured import Scored, measured_sets, sizes
+from directrank.apps.experiments.results.measured import Scored, measured_sets, sizes_of_sets
 from directrank.apps.experiments.store.records import (
     BEST_FEATURE,
     FIRST_STAGE,
     PRIOR,
     Described,
     Ranking,
-    References,
 )
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
@@ -43,39 +41,21 @@ class Reference(NamedTuple):
     test: np.ndarray
 
 
-def references_of(splits: Splits, fold: str, options: Options) -> References:
-    """Return the values of what there was before on a fold; one that cannot be computed is left out.
+def references_of(splits: Splits, fold: str, options: Options) -> list[tuple[Described, Ranking]]:
+    """Return the rows of what there was before on a fold; one that cannot be computed is left out.
 
     Raises DataError if the first stage that the options name is no feature.
     """
-    rows, methods = [], []
-    parts = {
-        name: replace(sizes(split.n_queries, split.queries.relevance), features=split.n_features)
-        for name, split in splits._asdict().items()
-    }
+    rows, parts = [], sizes_of_sets(splits._asdict())
     max_grade = max(split.queries.max_relevance for split in splits)
     for label, summary, vali, test in _rankings(splits, options):
-        scored = {
-            "vali": Scored(splits.vali, vali, None),
-            "test": Scored(splits.test, test, None),
-        }
+        scored = {"vali": Scored(splits.vali, vali, None), "test": Scored(splits.test, test, None)}
         measured = measured_sets(
             scored, options.measures, options.conventions, max_grade=max_grade, diagnostics=False
         )
-        rows.append(
-            Ranking(**vars(measured), fold=fold, method=label, measure=None, parts=parts, warnings=[])
-        )
-        methods.append(
-            Described(
-                label=label,
-                name=label,
-                measure=None,
-                summary=summary,
-                paper="",
-                grid={},
-            )
-        )
-    return References(rows=rows, methods=methods)
+        row = Ranking(**vars(measured), fold=fold, method=label, measure=None, parts=parts, warnings=[])
+        rows.append((Described.untrained(label, summary), row))
+    return rows
 
 
 def _rankings(splits: Splits, options: Options) -> Iterator[Reference]:

@@ -9,7 +9,14 @@ from dataclasses import field, replace
 from operator import attrgetter
 from typing import Annotated, ClassVar, NamedTuple, Self
 
-from directrank.apps.evaluation.significance import POWER, interval_text, queries_needed, smallest_effect
+from directrank.apps.evaluation.significance import (
+    ALPHA,
+    LEVEL,
+    POWER,
+    interval_text,
+    queries_needed,
+    smallest_effect,
+)
 from directrank.apps.experiments.options import AUTO, GRID, STANDARD
 from directrank.contracts import Measure
 from directrank.files import MISSING
@@ -243,13 +250,6 @@ class DataCheck(Record):
     n_features: int | None = None
 
 
-class References(Record):
-    """What there was before, on a fold: rankings that need no method."""
-
-    rows: list["Ranking"]
-    methods: list["Described"]
-
-
 class CollectionCheck(DataCheck):
     """The data check of a collection."""
 
@@ -267,6 +267,11 @@ class Described(Record):
     summary: str
     paper: str
     grid: dict[str, list[Plain]]
+
+    @classmethod
+    def untrained(cls, label: str, summary: str) -> Self:
+        """Return the description of a row that is no method."""
+        return cls(label=label, name=label, measure=None, summary=summary, paper="", grid={})
 
 
 class DescribedMeasure(Record):
@@ -428,6 +433,13 @@ class Significance(Record):
         )
 
 
+#: Where differences were not tested.
+NOT_TESTED = Significance(
+    alpha=ALPHA, correction="holm", baseline=None, level=LEVEL, flips=0, resamples=0, letters={},
+    better_than={}, pairs={}, intervals={},
+)  # fmt: skip
+
+
 class JudgedDifference(Record):
     """The mean difference of a method to the baseline over queries, without and with a machine's judgments.
 
@@ -490,6 +502,10 @@ class Results(Record):
     def conventions(self) -> list[str]:
         """The conventions of the report: the requested one first, then the standard one if it differs."""
         return list(dict.fromkeys((self.convention, STANDARD)))
+
+    def tests(self, convention: str) -> Significance:
+        """Return the tests of differences under a convention, without pairs where there are none."""
+        return self.significance.get(convention, NOT_TESTED)
 
     def is_error(self, measure: str) -> bool:
         """Whether a measure is printed as an error, so that smaller is better."""

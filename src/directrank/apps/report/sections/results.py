@@ -107,7 +107,7 @@ def _results_table(facts: Facts, convention: str) -> Markup:
 
 def _before(facts: Facts, convention: str) -> list[Markup]:
     """Return the table of what there was before, against which the winner alone is tested."""
-    table, tests = facts.result.before(convention), facts.tests(convention)
+    table, tests = facts.result.before(convention), facts.content.tests(convention)
     if not table.rows:
         return []
     summaries = {method.label: method.summary for method in facts.content.reference_methods}
@@ -148,7 +148,7 @@ def _judged(facts: Facts) -> list[Markup]:
 
 def _tested(facts: Facts, convention: str) -> str:
     """Return what the marks mean."""
-    tests = facts.tests(convention)
+    tests = facts.content.tests(convention)
     if not any(tests.pairs.values()):
         return ""
     against = f"the baseline {tests.baseline}" if tests.baseline else "every other method"
@@ -383,9 +383,7 @@ RULES = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction
 
 def opening(facts: Facts) -> list[Markup]:
     """Return the blocks above all sections."""
-    ranked = facts.ranked(facts.asked, facts.main)
-    means = [(method, facts.result.mean(method, facts.main, facts.asked)) for method in ranked]
-    present = {label: value for label, value in means if value is not None}
+    means = facts.result.means(facts.main, facts.asked)
     blocks = [paragraph(sentence) for sentence in facts.content.conclusions]
     chosen = verdict(facts.result)
     if chosen is not None:
@@ -397,9 +395,9 @@ def opening(facts: Facts) -> list[Markup]:
         blocks.append(warned(f"{runs}. The others are complete; the errors are under Settings."))
     if facts.unfinished:
         blocks.append(note(f"{facts.result.unfinished_lines()[0]}; the remedies are under Training."))
-    if chosen is not None and len(present) > 1:
-        baseline = facts.tests(facts.asked).baseline
-        blocks.append(_leader_chart(facts, present, baseline if baseline in present else chosen.method))
+    if chosen is not None and len(means) > 1:
+        baseline = facts.content.tests(facts.asked).baseline
+        blocks.append(_leader_chart(facts, means, baseline if baseline in means else chosen.method))
     if remarks:
         blocks.append(note(f"The data check has {plural(remarks, 'remark')}, under Data."))
     return blocks
@@ -416,7 +414,7 @@ def _separated(facts: Facts, chosen: Verdict) -> list[Markup]:
     for method in rest:
         if pair := facts.pair(facts.main, chosen.method, method):
             ahead = "better" if (pair.difference > 0) != facts.result.is_error(facts.main) else "worse"
-            kinds[ahead if facts.tests(facts.asked).significant(pair) else ""].append(method)
+            kinds[ahead if facts.content.tests(facts.asked).significant(pair) else ""].append(method)
     if not any(kinds.values()):
         return []
     pieces: list[str] = []
@@ -436,7 +434,7 @@ def _separated(facts: Facts, chosen: Verdict) -> list[Markup]:
 
 
 def _rule(facts: Facts, chosen: Verdict) -> Markup:
-    tests, pair = facts.tests(facts.asked), facts.pair(facts.main, chosen.method, chosen.other)
+    tests, pair = facts.content.tests(facts.asked), facts.pair(facts.main, chosen.method, chosen.other)
     pairs = len(tests.pairs[facts.main])
     lead = ""
     if pair is not None:
@@ -474,7 +472,7 @@ def _leader_chart(facts: Facts, means: dict[str, float], leader: str) -> Markup:
     }
     ends = [end for pair in pairs.values() if pair for end in (pair.low, pair.high)]
     scale = Scale([0.0, *differences.values(), *ends])
-    rows, tests = [], facts.tests(facts.asked)
+    rows, tests = [], facts.content.tests(facts.asked)
     for label, pair in pairs.items():
         better = pair is not None and (pair.difference > 0) != facts.result.is_error(facts.main)
         word = "better" if better else "worse"
