@@ -223,6 +223,13 @@ def test_help_and_version_as_processes():
     assert re.fullmatch(rf"directrank {re.escape(__version__)}{commit}\n", command("--version").stdout)
 
 
+def test_the_short_help_has_the_options_of_every_day(capsys):
+    code, out, _ = run(capsys, "compare", "--help")
+    assert (code, "--split-last N" in out, "--first-stage" in out) == (0, True, False)
+    assert "more options: directrank compare --help-all" in out
+    assert "--first-stage" in run(capsys, "compare", "--help-all")[1]
+
+
 def test_the_page_of_the_command_line_has_the_help_of_every_command(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")  # The page is made in a width of its own, which ends with the test.
     page = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "generated.py"))["command_line"]()

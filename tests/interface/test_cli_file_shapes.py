@@ -199,3 +199,15 @@ def test_objects_of_ir_measures_are_read_by_their_names(folder):
     assert result.measures == ["AP(rel=2)", "P@5", "nDCG@10"]
     with pytest.warns(UserWarning, match="nDCG@10 has the gain 2\\^y - 1 here, and y in ir_measures"):
         assert directrank.parse_measure(named.nDCG @ 10).name == "nDCG@10"
+
+
+def test_a_column_of_runs_that_judgments_lack_is_refused_with_the_option_of_runs(capsys, folder):
+    (folder / "judged.csv").write_text("query,docid,rating\nstars,1,0\nstars,2,3\n")
+    (folder / "shown.csv").write_text("Search,Doc,Doc Position\nstars,1,1\nstars,2,2\n")
+    words = ["evaluate", "judged.csv", "shown.csv", "--measures", "AP"]
+    assert main([*words, "--qid", "Search", "--docid", "Doc"]) == 3
+    assert capsys.readouterr().err.startswith(
+        "directrank: judged.csv: no column 'Search' of judgments (--run-columns names those of runs);"
+    )
+    assert main([*words, "--run-columns", "qid=Search,docid=Doc"]) == 0
+    assert "AP  0.5000" in capsys.readouterr().out

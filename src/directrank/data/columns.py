@@ -144,13 +144,14 @@ def choose_columns(
     }
     free = [name for name in names if name not in used_names]
     not_qid = () if role_columns["qid"] else _not_qid(guessed(GUESSES["qid"], free), free, how, where)
+    judgments_only = how.labelled and how.features is not None and not len(how.features)
+    of = " of judgments (--run-columns names those of runs)" if judgments_only else ""
     roles = {
-        role: guessed(GUESSES[role], free) if name is None else known_column(name, names, where)
+        role: guessed(GUESSES[role], free) if name is None else known_column(name, names, where, of)
         for role, name in role_columns.items()
     }
     if roles["label"] is None and _letters_of(roles["qid"] or "") in USERS:
         roles["label"] = _liking(free, where)
-    judgments_only = how.labelled and how.features is not None and not len(how.features)
     if judgments_only:
         roles["label"] = roles["label"] or _only_label(names, roles)
         if role_columns["label"] is None:

@@ -49,35 +49,9 @@ COMMANDS: dict[str, Sequence[Callable[..., Any]]] = {
 
 HELP_ALL = "--help-all"
 #: Of commands with many options, those that `--help` shows; `--help-all` shows the others, too.
-DAILY: dict[str, frozenset[str]] = {
-    "fit": frozenset(
-        (
-            "valid",
-            "measure",
-            "select_by",
-            "settings",
-            "out",
-            "seed",
-            "drop",
-            "categorical",
-            "missing",
-            "json",
-        )
-    ),
-    "compare": frozenset(
-        (
-            "methods",
-            "select_by",
-            "measures",
-            "out",
-            "kfold",
-            "split_by",
-            "baseline",
-            "not_worse",
-            "jobs",
-            "dry_run",
-        )
-    ),
+DAILY: dict[str | None, str] = {
+    "fit": "valid measure select_by settings out seed drop categorical missing json",
+    "compare": "methods select_by measures out kfold split_by split_last baseline not_worse jobs dry_run",
 }
 #: Objects that are made before garbage is searched for.
 LARGEST_YOUNG = 50_000
@@ -116,7 +90,8 @@ class Command(TyperCommand):
 
     def format_options(self, ctx, formatter) -> None:
         """Write the arguments, then the options; of many those that are used daily, or all if asked."""
-        daily = None if ctx.meta.get(HELP_ALL) else DAILY.get(self.name or "")
+        shortened = self.name in DAILY and not ctx.meta.get(HELP_ALL)
+        daily = DAILY[self.name].split() if shortened else None
         records = [
             (parameter.param_type_name, parameter.get_help_record(ctx))
             for parameter in self.get_params(ctx)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize
@@ -57,7 +58,8 @@ def adjacent_chain(log: ClickLog) -> np.ndarray:
         return np.append(1.0, np.cumprod(np.diag(clicks, -1) / np.diag(clicks, 1)))
 
 
-def _all_pairs(log: ClickLog, *, least: bool) -> np.ndarray:
+def all_pairs(log: ClickLog, *, least: bool) -> np.ndarray:
+    """Return the maximum likelihood over all pairs of ranks (Agarwal et al. 2019); `least` as in `_pairs`."""
     clicks, missed = _pairs(log, least=least)
     n = log.n_ranks
     upper, lower = np.triu_indices(n, 1)
@@ -85,16 +87,6 @@ def _all_pairs(log: ClickLog, *, least: bool) -> np.ndarray:
     return p / p[0]
 
 
-def all_pairs(log: ClickLog) -> np.ndarray:
-    """Return the maximum likelihood over all pairs of ranks, items weighing 1 (Agarwal et al. 2019)."""
-    return _all_pairs(log, least=False)
-
-
-def all_pairs_least(log: ClickLog) -> np.ndarray:
-    """Return `all_pairs` where an item weighs the smaller number of its impressions at both ranks."""
-    return _all_pairs(log, least=True)
-
-
 def regression_em(log: ClickLog) -> np.ndarray:
     """Return what EM finds with one relevance for each item (Wang et al. 2018), from p = 1/rank on."""
     cells = log.cells()
@@ -116,8 +108,8 @@ def regression_em(log: ClickLog) -> np.ndarray:
 BASELINES: dict[str, Callable[[ClickLog], np.ndarray]] = {
     "naive ratio of click rates": naive,
     "AdjacentChain": adjacent_chain,
-    "AllPairs, items weigh 1": all_pairs,
-    "AllPairs, items weigh their fewer impressions": all_pairs_least,
+    "AllPairs, items weigh 1": partial(all_pairs, least=False),
+    "AllPairs, items weigh their fewer impressions": partial(all_pairs, least=True),
     "regression EM": regression_em,
 }
 

@@ -106,5 +106,9 @@ def test_what_cannot_be_told_may_be_tolerated(folder, capsys):
     (folder / "few.json").write_text(json.dumps(few))
     command = ["evaluate", "q.json", "few.json", "--baseline", "old.json", "--not-worse", "nDCG@10=.001"]
     assert main(command) == 5
-    assert "CANNOT TELL: about" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "CANNOT TELL: about" in out
+    assert " AP " not in out
+    assert main([*command, "--measures", "AP"]) == 5
+    assert " AP " in capsys.readouterr().out
     assert main([*command, "--tolerate-unclear"]) == 0

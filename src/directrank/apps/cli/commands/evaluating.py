@@ -204,7 +204,10 @@ def evaluate(
     if not_worse:
         from directrank.measures import distinct_measures
 
-        measures = distinct_measures([*measures, *not_worse])
+        # Measures that nobody named would stand before the answer.
+        asked = distinct_measures(measures)
+        by_default = tuple(measure.name for measure in asked) == Options.measures
+        measures = distinct_measures([*(() if by_default else asked), *not_worse])
     read_as, ranker = replace(reading, features=()), None
     judged: Any = data
     rankings: dict[str, Any] = {run.name: run for run in runs or ()}
