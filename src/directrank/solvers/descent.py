@@ -290,11 +290,9 @@ class Incumbent:
         return value
 
 
-def starting_points(
-    scorer, n_features: int, starts: Sequence[np.ndarray], n_restarts: int, rng: np.random.Generator
-) -> list[np.ndarray]:
-    """Return the given starts (or the scorer's own), then random directions of unit length."""
-    points = [np.asarray(point, np.float64) for point in starts] or [scorer.initial(n_features)]
+def starting_points(scorer, n_features: int, n_restarts: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return the parameters of the scorer, then random directions of unit length."""
+    points = [scorer.initial(n_features)]
     for _ in range(n_restarts):
         direction = rng.standard_normal(len(points[0]))
         points.append(direction / np.linalg.norm(direction))

@@ -31,12 +31,10 @@ class LBFGS(Solver):
     penalty : float, default=1e-3
         λ ≥ 0. Without it the parameters of an approximation grow and its steepness loses its meaning.
     n_restarts : int, default=0
-        Random starts beside the first.
-    starts : sequence of ndarray of shape (n_parameters,), default=()
-        First starts, such as the coefficients of a fitted ranker; zeros if there are none.
+        Random starts beside the parameters of the scorer, zeros if it has none.
     annealing : int, default=0
         Values of the objective that simulated annealing reads, in a cube around zero that holds all
-        directions of unit length; the first start is then the best point that it finds from the one given.
+        directions of unit length; the first start is then the best point that it finds from there.
     max_iterations : int, default=200
         For each start.
     tolerance : float, default=1e-6
@@ -67,22 +65,22 @@ class LBFGS(Solver):
     sums_over_shards = True
 
     def __init__(
-        self, *, penalty=1e-3, n_restarts=0, starts=(), annealing=0, max_iterations=200, tolerance=1e-6,
+        self, *, penalty=1e-3, n_restarts=0, annealing=0, max_iterations=200, tolerance=1e-6,
         least_decrease=0.0, keep="last", certify="ends",
     ):  # fmt: skip
         check_not_negative("penalty", penalty)
         check_not_negative("least_decrease", least_decrease)
-        self.penalty, self.n_restarts, self.starts = penalty, n_restarts, starts
+        self.penalty, self.n_restarts = penalty, n_restarts
         self.max_iterations, self.tolerance, self.least_decrease = max_iterations, tolerance, least_decrease
         self.keep, self.certify, self.annealing = keep, certify, annealing
-        self.chooses = keep == "best" or n_restarts > 0 or len(starts) > 1
+        self.chooses = keep == "best" or n_restarts > 0
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
         """Fit; see `directrank.contracts.Solver`."""
         incumbent, problem = Incumbent(scorer, monitor), Problem(objective, scorer, features, self.penalty)
         trace: list[dict] = []
         end: dict[str, Any] = {}
-        points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
+        points = starting_points(scorer, features.shape[1], self.n_restarts, rng)
         if self.annealing:
             points[0] = dual_annealing(
                 lambda point: problem.at(point)[0], [(-1.0, 1.0)] * len(points[0]), initial_temp=1.0,

@@ -21,8 +21,7 @@ class SGD(Solver):
     tolerance : float, default=1e-3
         Stop when an epoch changes the objective by less.
     n_restarts : int, default=0
-        Random starts beside the first.
-    starts : sequence of ndarray of shape (n_parameters,), default=()
+        Random starts beside the parameters of the scorer, zeros if it has none.
     certify : {"ends", "all"}, default="ends"
         Where the trace holds the error of an approximation of a measure, with its proved bound: at the last
         epoch of each start, or at every epoch.
@@ -43,12 +42,12 @@ class SGD(Solver):
     uses = frozenset({ApproximationErrors, GradientKernel})
 
     def __init__(
-        self, *, penalty=1e-3, learning_rate=0.01, max_epochs=200, tolerance=1e-3, n_restarts=0, starts=(),
+        self, *, penalty=1e-3, learning_rate=0.01, max_epochs=200, tolerance=1e-3, n_restarts=0,
         certify="ends",
     ):  # fmt: skip
         check_not_negative("penalty", penalty)
         self.penalty, self.learning_rate, self.max_epochs = penalty, learning_rate, max_epochs
-        self.tolerance, self.n_restarts, self.starts = tolerance, n_restarts, starts
+        self.tolerance, self.n_restarts = tolerance, n_restarts
         self.certify = certify
 
     def solve(self, objective, scorer, features, monitor, rng) -> Solution:
@@ -57,7 +56,7 @@ class SGD(Solver):
         trace: list[dict] = []
         end = {}
         queries = objective.single_queries()
-        points = starting_points(scorer, features.shape[1], self.starts, self.n_restarts, rng)
+        points = starting_points(scorer, features.shape[1], self.n_restarts, rng)
         for start, point in enumerate(points):
             before, rows = incumbent.value, []
             last = self._from_start(problem, point, queries, rng, incumbent, rows)

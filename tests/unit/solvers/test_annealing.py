@@ -39,8 +39,10 @@ def test_annealing_leaves_a_shallow_valley(annealing, sign, monkeypatch):
         def __call__(self, scores):
             return -Valleys().value_and_gradient(scores)[0]
 
-    solver = LBFGS(annealing=annealing, starts=[np.array([-0.56])])
-    found = solver.solve(Valleys(), Linear(), Monitor.features, Monitor(), np.random.default_rng(0))
+    solver = LBFGS(annealing=annealing)
+    found = solver.solve(
+        Valleys(), Linear(np.array([-0.56])), Monitor.features, Monitor(), np.random.default_rng(0)
+    )
     assert np.sign(found.scorer.coefficients[0]) == sign
 
 

@@ -243,11 +243,11 @@ def test_the_certificate_of_wide_data_is_that_of_the_features(case, monkeypatch)
     assert not theta[~groups.features.any(axis=0)].any(), "features of zeros have weights of 0"
 
 
-def by_lbfgs(groups, judged=None, **options):
+def by_lbfgs(groups, judged=None, start=None, **options):
     """What L-BFGS makes of the logistic loss over all pairs, judged by nDCG."""
     objective = Objective(Pairwise(margin="logistic", normalise=False), groups.queries, groups.shards)
     monitor, rng = MeanMonitor(NDCG(), judged or groups), np.random.default_rng(0)
-    return LBFGS(**options).solve(objective, Linear(), groups.features, monitor, rng)
+    return LBFGS(**options).solve(objective, Linear(start), groups.features, monitor, rng)
 
 
 @pytest.mark.share(3)
@@ -279,11 +279,11 @@ def test_lbfgs_on_wide_data_starts_where_it_is_told():
     """From a minimum nothing is left to do; a start outside the documents' space ends inside it."""
     groups = wide_groups("as drawn")
     found = by_lbfgs(groups, penalty=0.1).scorer.coefficients
-    again = by_lbfgs(groups, penalty=0.1, starts=[found])
+    again = by_lbfgs(groups, penalty=0.1, start=found)
     assert len(again.trace) < 5
     np.testing.assert_allclose(again.scorer.coefficients, found, atol=1e-5)
     outside = np.random.default_rng(0).normal(size=600)
-    elsewhere = by_lbfgs(groups, penalty=0.1, starts=[outside])
+    elsewhere = by_lbfgs(groups, penalty=0.1, start=outside)
     np.testing.assert_allclose(elsewhere.scorer.coefficients, found, atol=1e-4)
     assert elsewhere.certificate["relative_gradient"] <= 1e-4
 

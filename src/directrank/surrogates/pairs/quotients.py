@@ -267,7 +267,8 @@ def one_of_few(power, score, weights, powers, scores, slopes, curves):
     none = powers.dtype.type(0)
     total, pull, bend = none, none, none
     for j in range(len(powers)):
-        x, w, apart, share = powers[j], weights[j], scores[j] - score, 1 / (powers[j] + power)
+        x, w, apart = powers[j], weights[j], scores[j] - score
+        share = type(power)(1) / (x + power)
         total += abs(w) * (max(apart if w > none else -apart, none) + logarithm(power, x))
         slope, c = w * ((x if w > none else power) * share), abs(w) * ((x * share) * (power * share))
         slopes[j] += slope
