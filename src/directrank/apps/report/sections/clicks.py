@@ -14,9 +14,9 @@ from directrank.apps.report.blocks import (
     dots,
     figure,
     grid,
-    number,
     paragraph,
     score,
+    signed,
     warned,
 )
 from directrank.apps.report.charts import Line, Scale, colour, line_chart, typographic
@@ -79,7 +79,7 @@ def methods(facts: Facts) -> list[Markup]:
             Cell(row.name), Cell(change, row.difference),
             Cell(f"{low} to {high}" if low else "none"),
             NOTHING if row.name == content.baseline else Cell("yes" if row.better else "no"),
-            score(row.value), Cell(_signed(row.naive), row.naive),
+            score(row.value), Cell(signed(row.naive), row.naive),
         ]  # fmt: skip
         if by_grades:
             cells.append(NOTHING if row.grades is None else score(row.grades))
@@ -119,15 +119,11 @@ def _curve(context: str, rows: Sequence[JSONObject]) -> list[Markup]:
     table = grid(
         title, ["position", "propensity", "from", "to"], sortable=False,
         rows=[
-            Row([Cell(str(row["position"])), *(_number(row[key]) for key in ("propensity", "low", "high"))])
+            Row([Cell(str(row["position"])), *(score(row[key]) for key in ("propensity", "low", "high"))])
             for row in rows
         ],
     )  # fmt: skip
     return [figure(drawing, f"{title}.", [line for line in lines if line.label], table)]
-
-
-def _number(value: float | None) -> Cell:
-    return NOTHING if value is None else Cell(number(value), value)
 
 
 def _shares(row: Any) -> list[float]:
@@ -143,7 +139,3 @@ def _percent(row: Any) -> list[str]:
     shares = _shares(row)
     values, form = (shares, "{:+.1f} %") if shares else ([row.difference, *(row.by_queries or ())], "{:+.4f}")
     return [*(typographic(form.format(value)) for value in values), "", ""][:3]
-
-
-def _signed(value: float) -> str:
-    return typographic(f"{value:+.4f}")
