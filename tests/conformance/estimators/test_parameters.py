@@ -70,20 +70,15 @@ def test_a_value_that_is_not_allowed_is_refused_in_one_line(cls, parameter):
             assert len(message) < 300
 
 
-@pytest.mark.parametrize(("cls", "parameter"), EACH)
-def test_defaults_and_options_are_allowed(cls, parameter):
-    options = [option for each in (parameter.kind, *get_args(parameter.kind)) if get_origin(each) is Literal
-               for option in get_args(each)]  # fmt: skip
-    for value in (parameter.default, *options):
-        parameter.check(value, cls.__name__)
-
-
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
-def test_every_parameter_is_declared_and_documented(cls):
+def test_every_parameter_is_declared_and_documented_and_its_default_and_options_are_allowed(cls):
     assert set(parameters_of(cls)) == {each.name for each in fields(cls)} == set(cls().get_params(deep=False))
     for parameter in parameters_of(cls).values():
         assert parameter.sentence.endswith(".")
         assert f"{parameter.name} : " in cls.__doc__
+        kinds = (each for each in (parameter.kind, *get_args(parameter.kind)) if get_origin(each) is Literal)
+        for value in (parameter.default, *(option for kind in kinds for option in get_args(kind))):
+            parameter.check(value, cls.__name__)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda each: each.name)
