@@ -152,7 +152,7 @@ def _bin_columns(keys, most, n_values, missing, thresholds, medians):
         if present > 0:
             low = np.float64(value_of_key(order[(present - 1) // 2]))
             medians[c] = np.float32(0.5 * (low + np.float64(value_of_key(order[present // 2]))) + 0.0)
-            n_cuts = _cuts_around_zero(values[:n_distinct], sizes, present, most - missing[c], places)
+            n_cuts = _cuts_around_zero(values, n_distinct, sizes, present, most - missing[c], places)
         for cut in range(n_cuts):
             top = _between(values[places[cut]], values[places[cut] + 1])
             thresholds[c, cut] = value_of_key(top)
@@ -178,10 +178,10 @@ def _assign(keys, bits, n_values, tiles):
             tile[i] |= (np.uint64(place) if key != MISSING else n_bins) << shift
 
 
-@kernel
-def _cuts_around_zero(values, sizes, n_docs, most, places):
+@inline_kernel
+def _cuts_around_zero(values, n, sizes, n_docs, most, places):
     """Write the places of the values after which a bin ends, but for the last bin; return their number."""
-    n, below, n_below, n_zero = len(values), 0, 0, 0
+    below, n_below, n_zero = 0, 0, 0
     while below < n and values[below] < SIGN:
         n_below += sizes[below]
         below += 1
@@ -191,7 +191,7 @@ def _cuts_around_zero(values, sizes, n_docs, most, places):
     n_bins = n_cuts = 0
     if below > 0 and most > 1:
         share = max(1, int(n_below / (n_docs - n_zero) * (most - 1)))
-        n_cuts = _cuts_by_mass(values[:below], sizes, share, n_below, np.int64(0), places, np.int64(0))
+        n_cuts = _cuts_by_mass(sizes, 0, below, share, n_below, places, np.int64(0))
         n_bins = n_cuts + 1
         if below < n:
             places[n_cuts] = below - 1
@@ -202,27 +202,26 @@ def _cuts_around_zero(values, sizes, n_docs, most, places):
             places[n_cuts] = below
             n_cuts += 1
         n_above = n_docs - n_below - n_zero
-        n_cuts = _cuts_by_mass(values[above:], sizes[above:], rest, n_above, above, places, n_cuts)
+        n_cuts = _cuts_by_mass(sizes, above, n, rest, n_above, places, n_cuts)
     return n_cuts
 
 
 @kernel
-def _cuts_by_mass(values, sizes, most, n_docs, offset, places, n_cuts):
-    n = len(values)
-    if n <= most:
-        for i in range(n - 1):
-            places[n_cuts] = offset + i
+def _cuts_by_mass(sizes, start, stop, most, n_docs, places, n_cuts):
+    if stop - start <= most:
+        for i in range(start, stop - 1):
+            places[n_cuts] = i
             n_cuts += 1
         return n_cuts
     most = max(1, min(most, n_docs))
     mean, bins, rest, last = n_docs / most, most, n_docs, n_cuts + most - 1
-    for i in range(n):
+    for i in range(start, stop):
         if sizes[i] >= mean:
             bins -= 1
             rest -= sizes[i]
     large, size = mean, 0
     mean = rest / bins
-    for i in range(n - 1):
+    for i in range(start, stop - 1):
         if n_cuts >= last:
             break
         alone = sizes[i] >= large
@@ -231,7 +230,7 @@ def _cuts_by_mass(values, sizes, most, n_docs, offset, places, n_cuts):
         size += sizes[i]
         before = sizes[i + 1] >= large and size >= max(1.0, 0.5 * mean)
         if alone or size >= mean or before:
-            places[n_cuts] = offset + i
+            places[n_cuts] = i
             n_cuts += 1
             size = 0
             if not alone:

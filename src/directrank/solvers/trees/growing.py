@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.prefetching import fetch_line
 
 #: What is read of a packed sum.
@@ -37,6 +37,10 @@ THRESHOLDS, SETS, SINGLE = 0, 1, 2
 RIGHT, LEFT, WITH_MOST = 0, 1, 2
 #: Numbers of what `Growth.state` counts.
 NODES, LEAVES, SMALL, LARGE, WAITING = range(5)
+#: Whole numbers of a node: its part of `Growth.rows`, its packed sum, its depth, the place of its histogram,
+#: its first child (the second is the next node) or −1, and its best split: the column, and then
+#: what `Growth.best` has, the last bin on the left, where missing values go, and the bins of a set in four words.
+BEGIN, END, TOTAL, DEPTH, SLOT, CHILD, COLUMN, BIN, TO_LEFT, WORDS = range(10)
 
 
 class Columns(NamedTuple):
@@ -62,31 +66,22 @@ class Limits(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """A tree in growth: arrays with an entry a node, and space for its sums."""
+    """A tree in growth, and space for its sums.
+
+    Code for each array is compiled into each kernel, so that what has one type is one array.
+    """
 
     state: np.ndarray  # int64 (5,)
-    begin: np.ndarray  # int64: the node's part of `rows`
-    end: np.ndarray
-    total: np.ndarray  # int64: packed
-    depth: np.ndarray  # int64
-    slot: np.ndarray  # int64: its histogram
-    gain: np.ndarray  # float64: of its best split
-    column: np.ndarray  # int64
-    bin: np.ndarray  # int64: the last one that goes to the left
-    to_left: np.ndarray  # int64
-    words: np.ndarray  # uint64 (n_nodes, 4): the bins that go to the left, of a column of categories
+    nodes: np.ndarray  # int64 (n_nodes, WORDS + 4)
+    gain: np.ndarray  # float64 (n_nodes,): of a node's best split
     closed: np.ndarray  # bool (n_nodes, n_columns): columns on which no split gains anything
-    left: np.ndarray  # int64: −1 at a leaf
-    right: np.ndarray
     rows: np.ndarray  # uint32 (n_docs,)
     spare: np.ndarray  # uint32 (n_docs,)
     ordered: np.ndarray  # int64 (n_docs,): packed, in the order of the smaller child's rows
     sums: np.ndarray  # int64 (n_leaves, n_bins)
     nowhere: np.ndarray  # int64 (n_columns, 256): a row for each thread at least
     best_gain: np.ndarray  # float64 (2, n_columns): of both children
-    best_bin: np.ndarray  # int64 (2, n_columns)
-    best_to_left: np.ndarray  # int64 (2, n_columns)
-    best_words: np.ndarray  # uint64 (2, n_columns, 4)
+    best: np.ndarray  # int64 (2, n_columns, 6): their splits
 
 
 def space(columns: Columns, n_docs: int, n_leaves: int) -> Growth:
@@ -94,23 +89,13 @@ def space(columns: Columns, n_docs: int, n_leaves: int) -> Growth:
     n_here = n_docs if columns.tiles.size else 0  # Shards divide their documents where these are.
     n_nodes, n_columns = 2 * n_leaves - 1, len(columns.start)
     n_bins = int((columns.n_values + columns.missing).sum())
-    fields: dict[str, tuple] = dict.fromkeys(Growth._fields, ((n_nodes,), np.int64))
-    fields |= {
-        "state": ((5,), np.int64),
-        "gain": ((n_nodes,), np.float64),
-        "words": ((n_nodes, 4), np.uint64),
-        "rows": ((n_docs,), np.uint32),
-        "spare": ((n_here,), np.uint32),
-        "ordered": ((n_here,), np.int64),
-        "sums": ((n_leaves, n_bins), np.int64),
-        "nowhere": ((n_columns, 256), np.int64),
-        "best_gain": ((2, n_columns), np.float64),
-        "best_bin": ((2, n_columns), np.int64),
-        "best_to_left": ((2, n_columns), np.int64),
-        "best_words": ((2, n_columns, 4), np.uint64),
-        "closed": ((n_nodes, n_columns), np.bool_),
-    }
-    return Growth(**{name: np.zeros(*of_field) for name, of_field in fields.items()})
+    return Growth(
+        np.zeros(5, np.int64), np.zeros((n_nodes, WORDS + 4), np.int64), np.zeros(n_nodes),
+        np.zeros((n_nodes, n_columns), np.bool_), np.zeros(n_docs, np.uint32), np.zeros(n_here, np.uint32),
+        np.zeros(n_here, np.int64), np.zeros((n_leaves, n_bins), np.int64),
+        np.zeros((n_columns, 256), np.int64), np.zeros((2, n_columns)),
+        np.zeros((2, n_columns, WORDS + 4 - BIN), np.int64),
+    )  # fmt: skip
 
 
 def packed(gradient: np.ndarray, curvature: np.ndarray) -> tuple[np.ndarray, float, float]:
@@ -134,14 +119,12 @@ def pieces(n_docs: int) -> Iterator[slice]:
         yield slice(first, min(first + PIECE, n_docs))
 
 
-@kernel
-def begin(growth, n_docs, total):
+def begin(growth: Growth, n_docs: int, total: int) -> None:
     """Begin a tree with its root, of so many documents with this packed total, whose sums wait."""
-    growth.begin[0], growth.end[0], growth.total[0], growth.depth[0] = 0, n_docs, total, 0
-    growth.left[0], growth.slot[0], growth.gain[0] = -1, 0, 0.0
-    state = growth.state
-    growth.closed[0] = False
-    state[NODES], state[LEAVES], state[SMALL], state[LARGE], state[WAITING] = 1, 1, 0, -1, 1
+    root = growth.nodes[0]
+    root[[BEGIN, END, TOTAL, DEPTH, SLOT, CHILD]] = 0, n_docs, total, 0, 0, -1
+    growth.gain[0], growth.closed[0] = 0.0, False
+    growth.state[[NODES, LEAVES, SMALL, LARGE, WAITING]] = 1, 1, 0, -1, 1
 
 
 @kernel
@@ -150,109 +133,95 @@ def grow(growth, columns, chosen, numbers, limits, most):
 
     The caller then fills them by `search`, possibly a few columns a thread, and calls again.
     """
-    state, goes = growth.state, np.empty(256, np.uint8)
+    state, nodes, goes = growth.state, growth.nodes, np.empty(256, np.uint8)
     while True:
         if state[WAITING] == 1:
             state[WAITING] = 2
             small = state[SMALL]
-            if (growth.end[small] - growth.begin[small]) * len(chosen) > most:
+            if (nodes[small, END] - nodes[small, BEGIN]) * len(chosen) > most:
                 return True
             search(growth, columns, chosen, limits)
         node, left_total = best_leaf(growth, columns, chosen, limits, goes)
         if node < 0:
             return False
-        column, first, last = growth.column[node], growth.begin[node], growth.end[node]
-        n_left = part(
-            growth.rows[first:last],
-            growth.spare,
-            columns.tiles[column >> 3],
-            np.uint64(8 * (column & 7)),
-            goes,
-        )
+        column, first, last = nodes[node, COLUMN], nodes[node, BEGIN], nodes[node, END]
+        rows, tile = growth.rows[first:last], columns.tiles[column >> 3]
+        n_left = part(rows, growth.spare, tile, np.uint64(8 * (column & 7)), goes)
         divide(growth, node, n_left, left_total, 2 * n_left <= last - first, limits)
         small = state[SMALL]
-        rows = growth.rows[growth.begin[small] : growth.end[small]]
+        rows = growth.rows[nodes[small, BEGIN] : nodes[small, END]]
         for i in range(len(rows)):
             growth.ordered[i] = numbers[rows[i]]
 
 
-@kernel
+@inline_kernel
 def best_leaf(growth, columns, chosen, limits, goes):
     """Return the leaf whose split gains most, and the sum of its left side; −1 if none is to be split.
 
     The bins that go to the left are written to `goes`. Splits that were searched since are compared first.
     """
-    state, left_total = growth.state, np.int64(0)
+    state, nodes, left_total = growth.state, growth.nodes, np.int64(0)
     if state[WAITING] == 2:
         state[WAITING] = 0
-        _choose_columns(growth, chosen)
+        for child in range(2):
+            node = state[SMALL + child]
+            for k in range(len(chosen) if node >= 0 else 0):
+                column = chosen[k]
+                if growth.best_gain[child, column] > growth.gain[node]:
+                    growth.gain[node], nodes[node, COLUMN] = growth.best_gain[child, column], column
+                    for number in range(growth.best.shape[2]):
+                        nodes[node, BIN + number] = growth.best[child, column, number]
     node, gain = np.int64(-1), 0.0
     for k in range(state[NODES]):
-        if growth.left[k] < 0 and growth.gain[k] > gain:
+        if nodes[k, CHILD] < 0 and growth.gain[k] > gain:
             node, gain = k, growth.gain[k]
     if node < 0 or state[LEAVES] >= limits.leaves:
         return np.int64(-1), left_total
-    column = growth.column[node]
-    sums, start, n_values = growth.sums[growth.slot[node]], columns.start[column], columns.n_values[column]
-    if growth.to_left[node] == WITH_MOST:
-        for code in range(growth.bin[node] + 1):
+    column = nodes[node, COLUMN]
+    sums, start, n_values = growth.sums[nodes[node, SLOT]], columns.start[column], columns.n_values[column]
+    if nodes[node, TO_LEFT] == WITH_MOST:
+        for code in range(nodes[node, BIN] + 1):
             left_total += sums[start + code]
-        below, all_of = left_total & LOWER, growth.total[node] & LOWER
-        growth.to_left[node] = LEFT if 2 * below >= all_of else RIGHT
+        below, all_of = left_total & LOWER, nodes[node, TOTAL] & LOWER
+        nodes[node, TO_LEFT] = LEFT if 2 * below >= all_of else RIGHT
         left_total = np.int64(0)
     for code in range(n_values + columns.missing[column]):
         if columns.kind[column] != THRESHOLDS:
-            goes[code] = (growth.words[node, code >> 6] >> np.uint64(code & 63)) & np.uint64(1)
+            goes[code] = (nodes[node, WORDS + (code >> 6)] >> (code & 63)) & 1
         elif code < n_values:
-            goes[code] = code <= growth.bin[node]
+            goes[code] = code <= nodes[node, BIN]
         else:
-            goes[code] = growth.to_left[node] == LEFT
+            goes[code] = nodes[node, TO_LEFT] == LEFT
         if goes[code]:
             left_total += sums[start + code]
     return node, left_total
 
 
-@kernel
-def _choose_columns(growth, chosen):
-    for child in range(2):
-        node = growth.state[SMALL + child]
-        if node < 0:
-            continue
-        for k in range(len(chosen)):
-            column = chosen[k]
-            if growth.best_gain[child, column] > growth.gain[node]:
-                growth.gain[node], growth.column[node] = growth.best_gain[child, column], column
-                growth.bin[node] = growth.best_bin[child, column]
-                growth.to_left[node] = growth.best_to_left[child, column]
-                for word in range(4):
-                    growth.words[node, word] = growth.best_words[child, column, word]
-
-
-@kernel
+@inline_kernel
 def divide(growth, node, n_left, left_total, left_is_small, limits):
     """Give a leaf two children; the sums of one of them wait, unless neither may be split."""
-    state = growth.state
-    first, last = growth.begin[node], growth.end[node]
-    middle, left, right = first + n_left, state[NODES], state[NODES] + 1
-    growth.left[node], growth.right[node] = left, right
-    growth.begin[left], growth.end[left], growth.total[left] = first, middle, left_total
-    growth.begin[right], growth.end[right] = middle, last
-    growth.total[right] = growth.total[node] - left_total
-    small, large = (left, right) if left_is_small else (right, left)
-    for child in range(left, right + 1):
+    state, nodes = growth.state, growth.nodes
+    first, last, left = nodes[node, BEGIN], nodes[node, END], state[NODES]
+    small, large = (left, left + 1) if left_is_small else (left + 1, left)
+    for child in range(left, left + 2):
+        is_left = child == left
+        nodes[child, BEGIN] = first if is_left else first + n_left
+        nodes[child, END] = first + n_left if is_left else last
+        nodes[child, TOTAL] = left_total if is_left else nodes[node, TOTAL] - left_total
+        nodes[child, DEPTH], nodes[child, CHILD], growth.gain[child] = nodes[node, DEPTH] + 1, -1, 0.0
         for k in range(growth.closed.shape[1]):  # As a whole, numba compiles a message of shapes.
             growth.closed[child, k] = growth.closed[node, k]
-        growth.left[child], growth.gain[child], growth.depth[child] = -1, 0.0, growth.depth[node] + 1
+    nodes[node, CHILD] = left
     # The sums of the larger child replace those of its parent.
-    growth.slot[large], growth.slot[small] = growth.slot[node], state[LEAVES]
+    nodes[large, SLOT], nodes[small, SLOT] = nodes[node, SLOT], state[LEAVES]
     state[SMALL], state[LARGE] = small, large
     state[NODES] += 2
     state[LEAVES] += 1
-    if state[LEAVES] < limits.leaves and growth.depth[left] < limits.depth:
+    if state[LEAVES] < limits.leaves and nodes[left, DEPTH] < limits.depth:
         state[WAITING] = 1
 
 
-@kernel
+@inline_kernel
 def part(rows, spare, tile, shift, goes):
     """Move the rows that go to the left to the front, stably; return their number."""
     n_left, n_right = 0, 0
@@ -267,19 +236,19 @@ def part(rows, spare, tile, shift, goes):
     return n_left
 
 
-@kernel
+@inline_kernel
 def search(growth, columns, chosen, limits):
     """Add up the numbers of the smaller child, subtract them from its parent's, and find the best splits."""
-    small = growth.state[SMALL]
-    rows = growth.rows[growth.begin[small] : growth.end[small]]
-    add_up(growth.nowhere, columns, chosen, rows, growth.ordered, growth.sums[growth.slot[small]])
+    node = growth.nodes[growth.state[SMALL]]
+    rows, sums = growth.rows[node[BEGIN] : node[END]], growth.sums[node[SLOT]]
+    add_up(growth.nowhere, columns, chosen, rows, growth.ordered, sums)
     find_splits(growth, columns, chosen, limits)
 
 
-@kernel
+@inline_kernel
 def find_splits(growth, columns, chosen, limits):
     """Find the best splits of both children from the sums of the smaller one."""
-    sums, gained = growth.sums[growth.slot[growth.state[SMALL]]], np.zeros(2)
+    sums, gained = growth.sums[growth.nodes[growth.state[SMALL], SLOT]], np.zeros(2)
     running, counts, gains = np.empty(256, np.int64), np.empty(256, np.int64), np.empty(256)
     for column in chosen:
         first = columns.start[column]
@@ -289,7 +258,7 @@ def find_splits(growth, columns, chosen, limits):
             node = growth.state[SMALL + child]
             if node < 0:
                 continue
-            of_child = growth.sums[growth.slot[node], first:last]
+            of_child = growth.sums[growth.nodes[node, SLOT], first:last]
             if child == 1:
                 for code in range(len(of_child)):
                     of_child[code] -= of_small[code]
@@ -342,7 +311,7 @@ def add_up(nowhere, columns, chosen, rows, ordered, sums):
             _add_words(words, offset, unit, some, numbers, a, b, c, d, e, f, g, h)
 
 
-@kernel
+@inline_kernel
 def _fetch(words, n_tiles, rows):
     """Ask for the words of some documents, each of which would be waited for."""
     for i in range(len(rows)):
@@ -351,7 +320,7 @@ def _fetch(words, n_tiles, rows):
             fetch_line(words, line)
 
 
-@kernel
+@inline_kernel
 def _add_byte(words, offset, stride, shift, rows, numbers, sums):
     for i in range(len(rows)):
         sums[(words[offset + stride * np.uint64(rows[i])] >> shift) & BYTE] += numbers[i]
@@ -371,12 +340,12 @@ def _add_words(words, offset, stride, rows, numbers, a, b, c, d, e, f, g, h):
         h[word >> np.uint64(56)] += number
 
 
-@kernel
+@inline_kernel
 def _best_of(growth, child, node, column, sums, columns, limits, running, counts, gains, least_gain):
     """Write a column's best split of a node if it gains more than `least_gain`; return the larger of both."""
-    total, n_values = growth.total[node], columns.n_values[column]
+    total, n_values = growth.nodes[node, TOTAL], columns.n_values[column]
     G, H = np.float64(total >> HALF), np.float64(total & LOWER)
-    n_docs, documents = growth.end[node] - growth.begin[node], limits.documents
+    n_docs, documents = growth.nodes[node, END] - growth.nodes[node, BEGIN], limits.documents
     least, penalty, of_one = max(limits.curvature, 1.0), limits.penalty, n_docs / max(H, 1.0)
     growth.best_gain[child, column] = 0.0
     if growth.closed[node, column] or 2.0 * least > H:
@@ -411,12 +380,12 @@ def _best_of(growth, child, node, column, sums, columns, limits, running, counts
                 while gains[code] != more:
                     code += 1
             most = max(most, more)
-        growth.best_bin[child, column] = code
+        growth.best[child, column, 0] = code
     else:
-        words, least = growth.best_words[child, column], max(least, (documents - 0.5) / of_one)
+        words, least = growth.best[child, column, WORDS - BIN :], max(least, (documents - 0.5) / of_one)
         best, code = _best_set(sums, columns.kind[column], G, H, least, penalty, limits.common, best, words)
         most = best if code >= 0 or best > lowest else 0.0
-    growth.best_to_left[child, column] = to_left
+    growth.best[child, column, TO_LEFT - BIN] = to_left
     growth.closed[node, column] = most <= lowest
     if code < 0:
         return least_gain
@@ -424,7 +393,7 @@ def _best_of(growth, child, node, column, sums, columns, limits, running, counts
     return best - of_leaf
 
 
-@kernel
+@inline_kernel
 def _possible(counts, least, most):
     """Return the part of counts, which do not fall, that are between two numbers."""
     first, stop = 0, len(counts)
@@ -452,7 +421,7 @@ def _gains(sides, more, gains, G, H, least, penalty):
     return np.int64(most).view(np.float64)
 
 
-@kernel
+@inline_kernel
 def _best_set(sums, kind, G, H, least, penalty, common, best, words):
     """Write the bins of the best set, which goes to the left; return its gain; −1 if it is not above `best`.
 
@@ -484,10 +453,11 @@ def _best_set(sums, kind, G, H, least, penalty, common, best, words):
             if gained > best:
                 best, last, from_end = gained, k, end
     if last >= 0:
-        words[:] = np.uint64(0)
+        for word in range(len(words)):
+            words[word] = 0
         for k in range(last + 1 if kind == SETS else 1):
             code = order[(k if from_end == 0 else n - 1 - k) if kind == SETS else last]
-            words[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
+            words[code >> 6] |= np.int64(1) << (code & 63)
     return best, last
 
 
@@ -497,9 +467,9 @@ def add_leaves(growth, gradient, curvature, by_gradient, by_curvature, penalty, 
     changes = False
     for node in range(growth.state[NODES]):
         value[node] = 0.0
-        if growth.left[node] >= 0:
+        if growth.nodes[node, CHILD] >= 0:
             continue
-        rows = growth.rows[growth.begin[node] : growth.end[node]]
+        rows = growth.rows[growth.nodes[node, BEGIN] : growth.nodes[node, END]]
         g, h = np.int64(0), np.int64(0)
         for i in range(len(rows)):
             g += gradient[rows[i]]
@@ -516,7 +486,7 @@ def add_leaves(growth, gradient, curvature, by_gradient, by_curvature, penalty, 
 @kernel
 def place(growth, rows, leaf):
     """Bring documents into the order of the leaves, of which `leaf` has the node for each row."""
-    filled = growth.begin.copy()
+    filled = growth.nodes[:, BEGIN].copy()
     for i in range(len(rows)):
         node = leaf[rows[i]]
         growth.rows[filled[node]] = rows[i]

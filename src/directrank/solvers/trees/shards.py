@@ -11,7 +11,18 @@ import numpy as np
 
 from directrank.features import Features
 from directrank.solvers.trees import growing
-from directrank.solvers.trees.growing import LOWER, NODES, SMALL, WAITING, Columns, Growth, Limits
+from directrank.solvers.trees.growing import (
+    COLUMN,
+    LOWER,
+    NODES,
+    SLOT,
+    SMALL,
+    TOTAL,
+    WAITING,
+    Columns,
+    Growth,
+    Limits,
+)  # fmt: skip
 
 #: The number of a document that is not trained on; gradients of 2³¹ units do not occur.
 NO_DOCUMENT = np.iinfo(np.int64).min
@@ -90,10 +101,10 @@ def grow(
         if node < 0:
             break
         nodes.append(node)
-        split_columns.append(growth.column[node])
+        split_columns.append(growth.nodes[node, COLUMN])
         goes.append(left_bins.copy())
         # The number of documents is known only with the sums, so that curvature says which side is smaller.
-        left_is_small = bool(2 * (left_total & LOWER) <= growth.total[node] & LOWER)
+        left_is_small = bool(2 * (left_total & LOWER) <= growth.nodes[node, TOTAL] & LOWER)
         small = growth.state[NODES] + (not left_is_small)
         sums = total(splits(), int(small), chosen)
         growing.divide(growth, node, sums[-1], left_total, left_is_small, limits)
@@ -104,6 +115,6 @@ def grow(
 
 
 def _search(growth: Growth, columns: Columns, chosen: np.ndarray, sums: np.ndarray, limits: Limits) -> None:
-    growth.sums[growth.slot[growth.state[SMALL]]] = sums[:-1]
+    growth.sums[growth.nodes[growth.state[SMALL], SLOT]] = sums[:-1]
     growth.state[WAITING] = 2
     growing.find_splits(growth, columns, chosen, limits)

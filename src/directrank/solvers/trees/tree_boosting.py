@@ -18,7 +18,19 @@ from directrank.solvers.trees import growing, shards
 from directrank.solvers.trees.binning import MOST_BINS
 from directrank.solvers.trees.columns import BinnedColumns, binned_columns
 from directrank.solvers.trees.derivatives import Derivatives, exact_sum, whole_numbers
-from directrank.solvers.trees.growing import LEFT, Limits, packed
+from directrank.solvers.trees.growing import (
+    BEGIN,
+    BIN,
+    CHILD,
+    COLUMN,
+    END,
+    LEFT,
+    NODES,
+    TO_LEFT,
+    WORDS,
+    Limits,
+    packed,
+)  # fmt: skip
 
 #: Leaves of a tree and intervals of a feature, by default, and where features outnumber documents.
 LIMITS, WIDE_LIMITS = (31, 255), (7, 31)
@@ -297,7 +309,7 @@ class _Model:
                 map_in_order(
                     lambda some: growing.search(growth, columns, some, limits), blocks, self.n_threads
                 )
-        value = np.zeros(growth.state[growing.NODES])
+        value = np.zeros(growth.state[NODES])
         changes = growing.add_leaves(
             growth, of_gradient, of_curvature, by_g, by_h, solver.penalty * self.total, solver.learning_rate,
             value, self.of_documents,
@@ -313,35 +325,36 @@ class _Model:
     def _tree(self, value: np.ndarray, unit: float) -> Trees:
         """Return the tree that has grown; gains are multiplied by their unit."""
         growth, columns, n = self.growth, self.columns, len(value)
-        inner = growth.left[:n] >= 0
-        column = np.where(inner, growth.column[:n], 0)
+        nodes = growth.nodes[:n].T
+        inner = nodes[CHILD] >= 0
+        column = np.where(inner, nodes[COLUMN], 0)
         is_set = inner & (columns.columns.kind[column] != 0)
         numeric, threshold = np.flatnonzero(inner & ~is_set), np.zeros(n, np.float32)
-        threshold[numeric] = columns.thresholds[column[numeric], growth.bin[numeric]]
+        threshold[numeric] = columns.thresholds[column[numeric], nodes[BIN, numeric]]
         threshold = np.minimum(threshold, np.finfo(np.float32).max)
-        left, right = (np.where(inner, side[:n], LEAF) for side in (growth.left, growth.right))
+        left, right = (np.where(inner, nodes[CHILD] + side, LEAF) for side in range(2))
         feature = np.where(inner, columns.place[column], 0)
         sets: dict[str, Any] = {}
-        nodes = np.flatnonzero(is_set)
-        if len(nodes):
-            goes = [self._categories_to_the_left(node) for node in nodes.tolist()]
+        set_nodes = np.flatnonzero(is_set)
+        if len(set_nodes):
+            goes = [self._categories_to_the_left(node) for node in set_nodes.tolist()]
             if self.solver.categories == "single":
-                feature[nodes] += [int(of_node.argmax()) for of_node in goes]
-                left[nodes], right[nodes] = right[nodes], left[nodes]
-                threshold[nodes] = 0.5
+                feature[set_nodes] += [int(of_node.argmax()) for of_node in goes]
+                left[set_nodes], right[set_nodes] = right[set_nodes], left[set_nodes]
+                threshold[set_nodes] = 0.5
             else:
-                feature[nodes] = len(columns.medians) + np.arange(len(nodes))
-                threshold[nodes] = 0.5
-                sets = _sets(goes, columns.place[column[nodes]], columns.width[column[nodes]])
+                feature[set_nodes] = len(columns.medians) + np.arange(len(set_nodes))
+                threshold[set_nodes] = 0.5
+                sets = _sets(goes, columns.place[column[set_nodes]], columns.width[column[set_nodes]])
         elif self._has_sets:
             sets = _sets([], np.zeros(0, np.int32), np.zeros(0, np.int32))
         arrays = (
-            np.zeros(1), feature, threshold, np.where(growth.to_left[:n] == LEFT, TO_THE_LEFT, 0), left,
+            np.zeros(1), feature, threshold, np.where(nodes[TO_LEFT] == LEFT, TO_THE_LEFT, 0), left,
             right, value, np.where(inner, growth.gain[:n] * unit, 0.0),
         )  # fmt: skip
         kinds = Trees.types.values()
         made = dict(zip(Trees.types, map(np.asarray, arrays, kinds), strict=True))
-        cover = (growth.end[:n] - growth.begin[:n]).astype(np.float32)
+        cover = (nodes[END] - nodes[BEGIN]).astype(np.float32)
         tree = (SetTrees if self._has_sets else Trees)(**made, cover=cover, **sets)
         return tree.with_missing_like(columns.medians, columns.complete)
 
@@ -351,9 +364,9 @@ class _Model:
 
     def _categories_to_the_left(self, node: int) -> np.ndarray:
         """Return which categories go to the left at a node, bool (n_categories,)."""
-        column = self.growth.column[node]
+        column = self.growth.nodes[node, COLUMN]
         bin_of = self.columns.bin_of[column - np.count_nonzero(self.columns.columns.kind == 0)]
-        bits = np.unpackbits(self.growth.words[node].view(np.uint8), bitorder="little")
+        bits = np.unpackbits(self.growth.nodes[node, WORDS:].view(np.uint8), bitorder="little")
         return bits[bin_of].astype(np.bool_)
 
 
