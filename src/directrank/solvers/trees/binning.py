@@ -191,7 +191,7 @@ def _cuts_around_zero(values, n, sizes, n_docs, most, places):
     n_bins = n_cuts = 0
     if below > 0 and most > 1:
         share = max(1, int(n_below / (n_docs - n_zero) * (most - 1)))
-        n_cuts = _cuts_by_mass(sizes, 0, below, share, n_below, places, np.int64(0))
+        n_cuts = _cuts_by_mass(sizes, np.int64(0), below, share, n_below, places, np.int64(0))
         n_bins = n_cuts + 1
         if below < n:
             places[n_cuts] = below - 1

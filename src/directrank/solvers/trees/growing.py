@@ -38,8 +38,8 @@ RIGHT, LEFT, WITH_MOST = 0, 1, 2
 #: Numbers of what `Growth.state` counts.
 NODES, LEAVES, SMALL, LARGE, WAITING = range(5)
 #: Whole numbers of a node: its part of `Growth.rows`, its packed sum, its depth, the place of its histogram,
-#: its first child (the second is the next node) or −1, and its best split: the column, and then
-#: what `Growth.best` has, the last bin on the left, where missing values go, and the bins of a set in four words.
+#: its first child or −1 (the second is the next node), the column of its best split, and this split as in
+#: `Growth.best`: the last bin on the left, where missing values go, and the bins of a set, in four words.
 BEGIN, END, TOTAL, DEPTH, SLOT, CHILD, COLUMN, BIN, TO_LEFT, WORDS = range(10)
 
 
@@ -154,7 +154,7 @@ def grow(growth, columns, chosen, numbers, limits, most):
             growth.ordered[i] = numbers[rows[i]]
 
 
-@inline_kernel
+@kernel
 def best_leaf(growth, columns, chosen, limits, goes):
     """Return the leaf whose split gains most, and the sum of its left side; −1 if none is to be split.
 
@@ -197,7 +197,7 @@ def best_leaf(growth, columns, chosen, limits, goes):
     return node, left_total
 
 
-@inline_kernel
+@kernel
 def divide(growth, node, n_left, left_total, left_is_small, limits):
     """Give a leaf two children; the sums of one of them wait, unless neither may be split."""
     state, nodes = growth.state, growth.nodes
@@ -221,7 +221,7 @@ def divide(growth, node, n_left, left_total, left_is_small, limits):
         state[WAITING] = 1
 
 
-@inline_kernel
+@kernel
 def part(rows, spare, tile, shift, goes):
     """Move the rows that go to the left to the front, stably; return their number."""
     n_left, n_right = 0, 0
@@ -245,7 +245,7 @@ def search(growth, columns, chosen, limits):
     find_splits(growth, columns, chosen, limits)
 
 
-@inline_kernel
+@kernel
 def find_splits(growth, columns, chosen, limits):
     """Find the best splits of both children from the sums of the smaller one."""
     sums, gained = growth.sums[growth.nodes[growth.state[SMALL], SLOT]], np.zeros(2)
@@ -340,7 +340,7 @@ def _add_words(words, offset, stride, rows, numbers, a, b, c, d, e, f, g, h):
         h[word >> np.uint64(56)] += number
 
 
-@inline_kernel
+@kernel
 def _best_of(growth, child, node, column, sums, columns, limits, running, counts, gains, least_gain):
     """Write a column's best split of a node if it gains more than `least_gain`; return the larger of both."""
     total, n_values = growth.nodes[node, TOTAL], columns.n_values[column]
@@ -393,7 +393,7 @@ def _best_of(growth, child, node, column, sums, columns, limits, running, counts
     return best - of_leaf
 
 
-@inline_kernel
+@kernel
 def _possible(counts, least, most):
     """Return the part of counts, which do not fall, that are between two numbers."""
     first, stop = 0, len(counts)
@@ -421,7 +421,7 @@ def _gains(sides, more, gains, G, H, least, penalty):
     return np.int64(most).view(np.float64)
 
 
-@inline_kernel
+@kernel
 def _best_set(sums, kind, G, H, least, penalty, common, best, words):
     """Write the bins of the best set, which goes to the left; return its gain; −1 if it is not above `best`.
 
