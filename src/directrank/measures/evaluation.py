@@ -815,10 +815,16 @@ def _values(
     """Return the values of queries by name, NaN where excluded; `is_retrieved` is in row order."""
     inner, retrieved = _inner(queries, scores, is_retrieved, rules)
     by_measure = values_of(list(computed.values()), queries, inner, ties=rules.ties, retrieved=retrieved)
-    return {
+    values = {
         name: rules.applied(measure, query_values, measure.undefined(queries), queries.sizes, rules.empty)
         for (name, measure), query_values in zip(computed.items(), by_measure, strict=True)
     }
+    if retrieved is not None and rules.empty == "one":
+        # The tools give 1 to a query that they rank; one that the run lacks counts 0.
+        lacking = queries.count(retrieved) == 0
+        for name, measure in computed.items():
+            values[name][lacking & measure.undefined(queries)] = 0.0
+    return values
 
 
 def _inner(

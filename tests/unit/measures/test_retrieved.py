@@ -67,3 +67,18 @@ def test_a_relevant_document_left_out_is_as_one_after_infinitely_many(measure):
     scores = [*np.where(RETRIEVED, SCORES, -2.0), *[-1.0] * n, *[-1.0] * n]
     filled = evaluate(relevance, scores, qid, measures=measure)
     assert left_out[measure] == pytest.approx(filled[measure], abs=1e-4)
+
+
+@pytest.mark.parametrize("convention", ["standard", "lightgbm", "xgboost"])
+def test_a_query_that_the_run_lacks_counts_0_in_every_convention(convention):
+    # Neither query has a relevant document; the run holds the first one alone.
+    result = evaluate(
+        [0, 0],
+        [1, 1],
+        ["a", "b"],
+        measures="AP",
+        convention=convention,
+        retrieved=[True, False],
+        per_query=True,
+    )
+    assert result.per_query["AP"].tolist() == [float(convention != "standard"), 0.0]
