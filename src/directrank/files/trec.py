@@ -465,7 +465,7 @@ def _query_notes(judgments: Judgments, run: Run, query: np.ndarray) -> list[str]
     if len(missing):
         notes.append(
             f"{run.path}: the run lacks {len(missing)} of {n_queries} queries of {judgments.source}, which "
-            f"count 0, such as {judgments.query_name(missing[0])}"
+            f"count 0 (errors: that of an empty ranking), such as {judgments.query_name(missing[0])}"
         )
     unknown = np.flatnonzero(query >= n_queries)
     if len(unknown):
