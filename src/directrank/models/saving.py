@@ -155,11 +155,16 @@ def _modules() -> dict[str, str]:
 
 
 def _class_named(name: str) -> type:
-    """Return the public estimator of that name, of the core or of a bundled plug-in; no other is imported."""
+    """Return the estimator of that name: public, or of a method in the tables; no other is imported."""
     modules = _modules()
-    if name not in modules:
-        raise ModelFormatError(f"class {name!r} is not one of {', '.join(modules)}")
-    return getattr(import_module(modules[name]), name)
+    if name in modules:
+        return getattr(import_module(modules[name]), name)
+    from directrank.estimators import methods  # It imports every method.
+
+    classes = {method.estimator.__name__: method.estimator for method in methods.METHODS}
+    if name not in classes:
+        raise ModelFormatError(f"class {name!r} is not one of {', '.join({**modules, **classes})}")
+    return classes[name]
 
 
 def saved_as_ranker(ranker) -> str:

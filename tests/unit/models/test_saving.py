@@ -12,7 +12,10 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from directrank import ApproxRank, Regression, load, make_ranking, save
 from directrank.errors import ModelFormatError
+from directrank.estimators import methods
+from directrank.estimators.method import Method
 from directrank.measures import NDCG
+from directrank.models.saving import saved_as_ranker
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +38,31 @@ def test_parameters_that_are_objects_are_saved_as_what_they_stand_for(groups, tm
     assert parameters["measure"] == "nDCG@5"
     assert parameters["start"] == first.scorer_.coefficients.tolist()
     assert parameters["random_state"] is None
+
+
+class OnlyInTheTable(Regression):
+    """A method whose class has no public name."""
+
+
+def test_a_method_of_the_table_alone_comes_back_as_its_class(groups, tmp_path, monkeypatch):
+    monkeypatch.setattr(methods, "METHODS", (*methods.METHODS, Method("made-up", OnlyInTheTable)))
+    ranker = OnlyInTheTable(ridge=0.5).fit(groups)
+    save(ranker, tmp_path / "model.dr")
+    loaded = load(tmp_path / "model.dr")
+    assert type(loaded) is OnlyInTheTable
+    assert loaded.get_params() == ranker.get_params()
+    assert loaded.message_ == ranker.message_
+    np.testing.assert_array_equal(loaded.predict(groups), ranker.predict(groups))
+    monkeypatch.undo()
+    with pytest.raises(ModelFormatError, match="class 'OnlyInTheTable' is not one of"):
+        load(tmp_path / "model.dr")
+
+
+@pytest.mark.parametrize(
+    "kind", dict.fromkeys(method.estimator for method in methods.METHODS), ids=lambda c: c.__name__
+)
+def test_the_class_of_every_method_can_be_read(kind):
+    assert not saved_as_ranker(kind())
 
 
 SCALERS = {
