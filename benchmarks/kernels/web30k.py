@@ -75,7 +75,7 @@ def _plan(multiple: float, random_state):
     if n_queries < 1:
         raise ValueError(f"multiple={multiple} leaves no query")
     rng = np.random.default_rng(random_state)
-    sizes = uneven_sizes(rng, n_queries, MEAN_DOCS, SPREAD, LARGEST_QUERY)
+    sizes = np.minimum(uneven_sizes(rng, n_queries, MEAN_DOCS, SPREAD), LARGEST_QUERY)
     sizes[np.argmax(sizes)] = LARGEST_QUERY
     weights = rng.standard_normal(N_FEATURES) * rng.random(N_FEATURES) ** 3
     recipe = Recipe(weights / np.linalg.norm(weights), NOISE, thresholds(SHARES, NOISE), DECIMALS)
