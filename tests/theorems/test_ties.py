@@ -124,7 +124,9 @@ def by_definition(name):
 
 
 def test_every_measure_has_a_definition():
-    assert {parse_measure(name).bare_name for name in DEFINITIONS} == {each.bare_name for each in MEASURES}
+    defined = {parse_measure(name).bare_name for name in DEFINITIONS}
+    without = {each.bare_name for each in MEASURES} - defined
+    assert not without, f"DEFINITIONS of this file needs a definition of {without}"
 
 
 @pytest.mark.share(4)
