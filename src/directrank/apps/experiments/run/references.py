@@ -42,7 +42,7 @@ class Reference(NamedTuple):
 
 
 def references_of(splits: Splits, fold: str, options: Options) -> list[tuple[Described, Ranking]]:
-    """Return the rows of what there was before on a fold; one that cannot be computed is left out.
+    """Return the rows of earlier rankings on a fold; one that cannot be computed is left out.
 
     Raises DataError if the first stage that the options name is no feature.
     """
