@@ -236,6 +236,9 @@ def test_the_page_of_the_command_line_has_the_help_of_every_command(monkeypatch)
     sections = re.findall(r"^## (.+)\n\n```text\nUsage: \1 ", page, re.M)
     assert {"directrank", "directrank fit", "directrank doctor"} <= set(sections)
     assert len(sections) == page.count("\n## ")
+    # An error has the first line of the help too.
+    assert "Error" not in page
+    assert page.count("\nOptions:\n") >= len(sections)
 
 
 def test_help_imports_nothing_heavy():
