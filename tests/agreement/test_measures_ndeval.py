@@ -7,7 +7,7 @@ not, and does not divide ERR-IA@1.
 import numpy as np
 import pytest
 
-from directrank import evaluate, evaluate_runs
+from directrank import evaluate
 from directrank.files import runs, trec
 
 pyndeval = pytest.importorskip("pyndeval")
@@ -67,27 +67,3 @@ def test_equals_ndeval(files):
                 assert value == pytest.approx(theirs[str(qid)][other], rel=1e-12, abs=1e-12), (name, qid)
                 compared += 1
     assert compared > 3000
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize("name", ["alpha_nDCG@10", "alpha_nDCG(alpha=0.25)@10", "ERR_IA@10", "StRecall@5"])
-def test_equals_ir_measures(name, files):
-    qrels = [
-        ir_measures.Qrel(q, d, int(y), s) for q, s, d, y in map(str.split, files[0].read_text().splitlines())
-    ]
-    run = [
-        ir_measures.ScoredDoc(w[0], w[2], float(w[4]))
-        for w in map(str.split, files[1].read_text().splitlines())
-    ]
-    theirs = {
-        each.query_id: each.value
-        for each in ir_measures.iter_calc([ir_measures.parse_measure(name)], qrels, run)
-    }
-    found = ours(files, [name])
-    for qid, value in zip(found.qid, found.per_query[name], strict=True):
-        assert value == pytest.approx(theirs.get(str(qid), 0.0), rel=1e-12, abs=1e-12), qid
-
-
-def test_evaluate_reads_the_files(files):
-    comparison = evaluate_runs(files[0], files[1], measures=["alpha_nDCG@20"], diagnostics=False)
-    assert 0.0 < comparison.cells[0]["values"]["standard"]["test"]["alpha_nDCG@20"] < 1.0

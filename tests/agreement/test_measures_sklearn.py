@@ -40,18 +40,6 @@ def test_pairwise_agreement_of_two_grades_is_the_area_under_the_curve():
             assert result.per_query["WPD"][q] == pytest.approx(1 - roc_auc_score(y, s), abs=TOLERANCE)
 
 
-def test_average_precision_without_ties():
-    rng = np.random.default_rng(5)
-    case = random_case(rng, 300, 8, max_grade=1)
-    scores = rng.permutation(len(case.qid)).astype(float)
-    result = evaluate(case.relevance, scores, case.qid, measures="AP", per_query=True)
-    for q in result.qid:
-        y, s = case.relevance[case.qid == q], scores[case.qid == q]
-        if y.any():
-            theirs = average_precision_score(y, s)
-            assert result.per_query["AP"][q] == pytest.approx(theirs, abs=TOLERANCE)
-
-
 def test_average_precision_with_ties_differs():
     # scikit-learn takes a tied block as one step of the precision-recall curve: precision at its end for all
     # of its relevant documents. One relevant document tied with an irrelevant one: 1/2, not (1 + 1/2)/2.

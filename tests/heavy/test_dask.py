@@ -131,29 +131,6 @@ def test_the_model_has_the_bits_of_one_trained_here(name, parts, client):
     assert there.score(remote[1]) == here.score(vali)
 
 
-@pytest.mark.parametrize("n_workers", [1, 3])
-def test_the_number_of_workers_changes_no_tree(n_workers, parts):
-    with cluster(n_workers) as client:
-        here, there = (made("trees-lambdarank", **METHODS["trees-lambdarank"]) for _ in range(2))
-        the_same(here.fit(parts[0]), dask.fit(there, parts[0], client=client))
-
-
-def test_the_monitor_chooses_among_iterates(parts, client):
-    from directrank import Ranker
-    from directrank.measures import NDCG
-    from directrank.solvers import LBFGS
-    from directrank.surrogates import SmoothedPositions
-
-    def ranker():
-        return Ranker(SmoothedPositions(NDCG(10)), LBFGS(max_iterations=20, keep="best"), select_by="nDCG@10")
-
-    train, vali = parts
-    here = ranker().fit(train, eval_set=vali)
-    there = ranker().fit(dask.distribute(train, client), eval_set=dask.distribute(vali, client))
-    the_same(here, there)
-    assert max(row["monitor"] for row in here.history_) > here.history_[-1]["monitor"]
-
-
 @pytest.mark.parametrize(
     ("name", "parameters", "instead"),
     [
@@ -260,31 +237,6 @@ def test_lost_workers_are_named(parts, monkeypatch):
             MethodError, match=r"no worker is left on tcp://127.*, and none has come within 1 s"
         ):
             made("regression").fit(remote)
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("lambdarank", {"rounds": 9}),
-        ("yetiloss", {"rounds": 9}),
-        ("rankboost", {"search": "histogram", "rounds": 60}),
-    ],
-)
-def test_a_worker_lost_at_any_call_changes_nothing(name, parameters, parts, client, monkeypatch):
-    from directrank.apps.clusters.placement import DaskWorkers, LostError
-
-    answer, calls, lost = DaskWorkers._answer, count(1), []
-
-    def lossy(self, placed, future):
-        if next(calls) % 23 == 0:
-            lost.append(placed)
-            raise LostError
-        return answer(self, placed, future)
-
-    here = made(name, **parameters).fit(parts[1])
-    monkeypatch.setattr(DaskWorkers, "_answer", lossy)
-    the_same(here, made(name, **parameters).fit(dask.distribute(parts[1], client)))
-    assert len(lost) > 3
 
 
 def stop_at(number, stopped, monkeypatch):

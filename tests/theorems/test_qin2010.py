@@ -121,23 +121,6 @@ def test_the_kernel_of_reciprocal_ranks_equals_its_twin(beta, dtype):
             np.testing.assert_allclose(slopes, gradient, atol=size * (2e-6 if dtype == np.float32 else 1e-9))
 
 
-@pytest.mark.parametrize(
-    ("measure", "strict"),
-    [
-        (NDCG(), ndcg()), (NDCG(3), ndcg(3)), (AP(), average_precision()), (AP(3), average_precision(3)),
-        (P(3), precision(3)), (RR(), reciprocal_rank()), (RR(2), reciprocal_rank(2)),
-        (ERR(max_grade=4), expected_reciprocal_rank()), (ERR(3, max_grade=4), expected_reciprocal_rank(3)),
-    ],
-)  # fmt: skip
-def test_the_limit_is_the_measure(measure, strict):
-    """ε → 0 and β → ∞ give the measure itself."""
-    rng = np.random.default_rng(4)
-    for _ in range(50):
-        y, s = random_query(rng, largest=4)
-        value = approximation(measure, queries_of(y), s, 1e4, 100.0)
-        assert value == pytest.approx(strict(ranked(y, s)), abs=1e-9)
-
-
 @pytest.mark.share(4)
 @pytest.mark.statement("Qin, Theorem 2")
 @pytest.mark.statement("Qin, Theorem 3")

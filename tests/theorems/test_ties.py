@@ -14,8 +14,7 @@ from hypothesis import given, settings
 import oracles
 from directrank.data.grouping import group_rows
 from directrank.kernels.plugins import WIDTH
-from directrank.measures import ERR, MEASURES, evaluate, mean_values, parse_measure
-from directrank.measures.positions import positions_of
+from directrank.measures import MEASURES, evaluate, mean_values, parse_measure
 from directrank.surrogates import SwapWeighted
 from directrank.surrogates.pairs.quotients import logistic_gradient
 from strategies import cases, random_case
@@ -197,26 +196,6 @@ def test_a_large_tied_block_neither_overflows_nor_cancels():
     assert result["P@3"] == pytest.approx(1 / n, rel=1e-12)
     assert result["WPD(complement=1)"] == 0.5
     assert result["ZeroOne(complement=1)"] == pytest.approx(1 / n, rel=1e-12)
-
-
-def test_sorted_and_counted_positions_agree():
-    # Beyond 2,048 documents a query is sorted instead of counted.
-    rng = np.random.default_rng(3)
-    relevance = rng.integers(0, 3, 2500).astype(float)
-    scores = rng.integers(0, 300, 2500).astype(float)
-    queries, order = group_rows(relevance, np.zeros(2500))
-    long = positions_of(queries, scores[order])
-    inner = scores[order]
-    np.testing.assert_array_equal(long.above, (inner[None, :] > inner[:, None]).sum(1))
-    np.testing.assert_array_equal(long.tied, (inner[None, :] == inner[:, None]).sum(1))
-
-
-def test_theorem_of_the_mean_is_linear_in_blocks():
-    # Two tied documents, one of grade 2: the mean of the two orders, by hand.
-    result = evaluate([2, 0], [1.0, 1.0], ["q", "q"], measures=["nDCG", "AP", "RR", ERR(max_grade=2)])
-    assert result["nDCG"] == pytest.approx((1 + np.log2(2) / np.log2(3)) / 2, rel=1e-14)
-    assert result["AP"] == result["RR"] == 0.75
-    assert result["ERR(max=2)"] == pytest.approx((3 / 4 + 3 / 4 / 2) / 2, rel=1e-14)
 
 
 def relevant(y):

@@ -11,21 +11,10 @@ QID = np.array(["b", "b", "b", "a", "a"])
 
 
 class TestPreferenceGraph:
-    def test_by_hand(self):
-        """Net weights 2 − 1, 1 − 2, 0 in b, and −3, 3 in a; the least of each query becomes 0."""
-        graph = PreferenceGraph([0, 1, 4], [1, 0, 3], [2.0, 1.0, 3.0])
-        np.testing.assert_array_equal(graph.standard_form(QID), [2.0, 0.0, 1.0, 0.0, 6.0])
-
     def test_edges_of_several_observers_add_up(self):
         once = PreferenceGraph([0, 3], [2, 4], [3.0, 1.0]).standard_form(QID)
         thrice = PreferenceGraph([0, 0, 0, 3], [2, 2, 2, 4]).standard_form(QID)
         np.testing.assert_array_equal(once, thrice)
-
-
-class TestObservedRankings:
-    def test_by_hand(self):
-        form = ObservedRankings([3, 1, 2, 2, 1]).standard_form(QID)
-        np.testing.assert_array_equal(form, [1.0, 3.0, 2.0, 1.0, 2.0])
 
 
 class TestInGroups:

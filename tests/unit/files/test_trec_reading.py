@@ -7,8 +7,7 @@ from directrank import QueryGroups
 from directrank.errors import DataFormatError
 from directrank.files.forms import form_of
 from directrank.files.runs import read_run
-from directrank.files.trec import judgments_of, match_run, read_judgments, read_qrels
-from directrank.files.words import numbered
+from directrank.files.trec import judgments_of, match_run, read_qrels
 
 QRELS = "a 0 d1 1\na 0 d2 0\nb 0 d1 2\nb 0 d9 -1\n"
 
@@ -96,34 +95,6 @@ def test_names_of_documents_hold_blanks_where_tabs_separate(written):
     assert found.queries.docid.tolist() == [b"Windows 10", b"mac", b"Ubuntu 22"]
 
 
-def test_words_are_numbered_as_they_first_appear():
-    words = np.array([b"d1", b"d2", b"d1", b"d3", b"d2"])
-    for group, codes, first in (
-        (None, [0, 1, 0, 2, 1], [0, 1, 3]),
-        ([0, 0, 1, 1, 0], [0, 1, 2, 3, 1], [0, 1, 2, 3]),
-    ):
-        found = numbered(words, None if group is None else np.array(group))
-        assert [each.tolist() for each in found] == [codes, first]
-
-
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [
-        ("1 qid:3 1:0.5 2:1\n", "letor"),
-        ("# a comment\n1 qid:3 1:0.5\n", "letor"),
-        ("q 0 d 1\n", "qrels"),
-        ("q d 1\n", "triples"),
-        ("q Q0 d 1 0.5\n", "run"),
-        ("q Q0 d e 1 0.5 t\n", "run"),
-        ("query-id\tcorpus-id\tscore\nq\td\t1\n", "table"),
-        ("\nq Q0 d 1 0.5 t\n", "run"),
-        ("0.5\n", "scores"),
-    ],
-)
-def test_the_form_of_a_file(written, text, form):
-    assert form_of(written(text)) == form
-
-
 def test_numbers_are_rounded_as_python_rounds(tmp_path):
     rng = np.random.default_rng(4)
     words = [
@@ -146,8 +117,3 @@ def test_numbers_are_rounded_as_python_rounds(tmp_path):
     scores = read_run(path).scores
     assert scores.tolist() == [float(word) for word in words]
     assert np.signbit(scores).tolist() == [word[0] == "-" for word in words]
-
-
-def test_ratings_of_documents_are_judgments(written):
-    judgments = read_judgments(written("qid,docid,rating\na,d1,2\na,d2,0\nb,d1,1\n", "ratings.csv"))
-    assert (judgments.query.tolist(), judgments.grades.tolist()) == ([0, 0, 1], [2.0, 0.0, 1.0])

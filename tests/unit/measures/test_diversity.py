@@ -101,16 +101,6 @@ def test_equals_enumeration_of_tie_orders(name, rel, lists, rankings):
     np.testing.assert_allclose(found.per_query[measure.name], by_definition, rtol=0, atol=1e-12)
 
 
-def test_by_hand():
-    # A repeats the subtopic of B, and C is the only document of the second one.
-    found = evaluate(
-        [[1, 0], [1, 0], [0, 1]], [3.0, 2.0, 1.0], ["q"] * 3, measures=["alpha_nDCG@2", "ERR_IA@2", "StRec@2"]
-    )
-    assert found["alpha_nDCG@2"] == pytest.approx((1 + 0.5 / np.log2(3)) / (1 + 1 / np.log2(3)), rel=1e-14)
-    assert found["ERR-IA@2"] == pytest.approx((1 + 0.5 / 2) / (2 * (1 + 0.5 / 2)), rel=1e-14)
-    assert found["StRec@2"] == 0.5
-
-
 def test_among_documents_of_equal_gain_the_ideal_takes_that_with_the_last_name():
     """Each document gains 2 at first; c, the last name, leaves 1.5 for the second rank, a would leave 2."""
     subtopics = {"a": [1, 0, 1, 0], "b": [0, 1, 0, 1], "c": [1, 1, 0, 0]}

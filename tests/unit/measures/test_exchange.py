@@ -12,7 +12,7 @@ import oracles
 from directrank import LambdaLoss, LambdaRank, make_ranking, measures
 from directrank.apps.evaluation import measures as evaluated
 from directrank.data.grouping import group_rows
-from directrank.measures import AP, MEASURES, RR, WPD, MeanNDCG, parse_measure
+from directrank.measures import AP, MEASURES, MeanNDCG, parse_measure
 from directrank.measures.capabilities import PositionLinear, Swappable
 from directrank.measures.exchange import AT_ONCE, pair_table, swaps_by_evaluation
 from directrank.measures.families.definition import Definition
@@ -118,17 +118,6 @@ def test_differences_are_those_of_evaluation(name):
         found, evaluated = differences(measure, queries, place), swaps_by_evaluation(measure, queries, place)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14 * size)
         np.testing.assert_allclose(evaluated, expected, rtol=0, atol=1e-15 * size)
-
-
-def test_by_hand():
-    """Relevance 1, 0, 0, 1 from the top; documents of relevance 1 first in the inner order."""
-    queries = group_rows(np.array([1.0, 1, 0, 0]), np.zeros(4, int))[0]
-    place = np.array([0, 3, 1, 2])
-    before, table = (1 + 2 / 4) / 2, AP().swap_differences(queries, place)
-    after = [(1 / 2 + 2 / 4) / 2, (1 / 3 + 2 / 4) / 2, (1 + 2 / 2) / 2, (1 + 2 / 3) / 2]
-    np.testing.assert_allclose(table, [abs(each - before) for each in after], rtol=1e-15)
-    np.testing.assert_allclose(RR().swap_differences(queries, place), [1 / 2, 2 / 3, 0, 0], rtol=1e-15)
-    np.testing.assert_allclose(WPD().swap_differences(queries, place), [1 / 4, 2 / 4, 2 / 4, 1 / 4])
 
 
 def test_long_lists_do_not_underflow():

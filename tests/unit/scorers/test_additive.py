@@ -38,22 +38,6 @@ def test_a_stump_by_hand():
     assert single_feature(0, slope=-2.0, offset=1.0).scores(features).tolist() == [0.0, -1.0, -2.0]
 
 
-def test_a_sum_by_hand():
-    scorer = Additive.of([0.5, -2.0], [stump(0, 1.0), single_feature(1)])
-    features = np.array([[2.0, 3.0], [0.0, -1.0]], np.float32)
-    assert scorer.scores(features).tolist() == [0.5 - 6.0, 2.0]
-
-
-@lines
-def test_kernel_equals_definition(lines):
-    rng = np.random.default_rng(0)
-    coefficients, weak = forest(rng, lines)
-    features = rng.normal(size=(2500, 4)).astype(np.float32)
-    scores = Additive.of(coefficients, weak).scores(features)
-    for i in range(0, 2500, 97):
-        assert scores[i] == pytest.approx(add_trees_naive(features[i], coefficients, weak), rel=1e-12)
-
-
 def test_missing_values_by_hand():
     features = np.array([[np.nan], [1.0]], np.float32)
     for fill, score in ((-np.inf, 0.0), (np.inf, 1.0), (0.4, 0.0), (0.6, 1.0)):

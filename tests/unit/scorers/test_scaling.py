@@ -176,10 +176,3 @@ def test_a_query_of_weight_0_is_not_read_and_weight_2_is_a_copy():
     np.testing.assert_allclose(weighted.mean, copied.mean, rtol=1e-12)
     np.testing.assert_allclose(weighted.deviation, copied.deviation, rtol=1e-12)
     assert (weighted.largest == groups.features[10:].max(axis=0)).all()
-
-
-def test_a_row_has_its_score_whatever_surrounds_it():
-    X = np.exp(3 * normal(50)).astype(np.float32)
-    scorer = LogLinear(np.linspace(-1, 1, 5), np.array([True, False, True, False, True]))
-    alone = np.concatenate([scorer.scores(X[i : i + 1]) for i in range(50)])
-    assert alone.tobytes() == scorer.scores(X).tobytes()

@@ -44,12 +44,6 @@ def test_a_stump_by_hand():
     assert stump(1.0).scores(column(0.5, 1.0, np.nextafter(np.float32(1), 2))).tolist() == [-1, -1, 1]
 
 
-def test_a_sum_by_hand():
-    both = Trees.concatenate([stump(1.0), stump(5.0, feature=1)])
-    assert both.n_trees == 2
-    assert both.scores(np.array([[0, 9], [2, 9], [2, 3]], np.float32)).tolist() == [0, 2, 0]
-
-
 @pytest.mark.parametrize(
     ("missing", "expected"),
     [(0, [1, -1, -1]), (1, [-1, -1, -1]), (2, [1, 1, -1]), (3, [-1, -1, -1])],
@@ -59,17 +53,6 @@ def test_missing_values_and_zeros_by_hand(missing, expected):
     # Left of the threshold by their value, zeros go where they are told.
     assert stump(-1.0, missing).scores(column(0.0))[0] == (-1 if missing == TO_THE_LEFT + ZERO_TOO else 1)
     assert stump(-1.0, missing).scores(column(2e-35))[0] == 1
-
-
-def test_kernel_equals_definition():
-    rng = np.random.default_rng(0)
-    scorer = forest(rng)
-    features = rng.normal(size=(1500, 4)).astype(np.float32).round(1)
-    features[rng.random(features.shape) < 0.3] = np.nan
-    features[rng.random(features.shape) < 0.3] = 0.0
-    scores = scorer.scores(features)
-    for i in range(0, 1500, 37):
-        assert scores[i] == pytest.approx(trees_naive(features[i], scorer), rel=1e-12)
 
 
 def grown(rng, n_leaves, n_features=4):

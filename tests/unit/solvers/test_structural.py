@@ -161,37 +161,6 @@ def test_max_is_a_cutting_plane_method(margin):
     assert risk >= 1 - mean_value(AP(), groups.queries, scores) - 1e-9
 
 
-def test_bound_of_a_round_is_11_by_definition():
-    """One round on the first pairs: (11) written out, minimised by SciPy."""
-    from scipy.optimize import minimize
-
-    groups = collection(n_queries=5, n_docs=6)
-    surrogate = WorkingSetBound(AP(), aggregate="sum")
-    objective, solution = solve(WorkingSets(C=2.0, rounds=1, keep="last", tolerance=1e-9), surrogate, groups)
-    terms = []
-    for part in objective.single_queries():
-        X = groups.features[part.rows].astype(float)
-        right, wrong, losses = part.oracles.violated_pairs(np.zeros(len(X)))
-        terms.append((objective.weights[part.queries][0], losses[0], (right - wrong) @ X))
-
-    def eleven(v):
-        w, xi = v[:5], v[5:]
-        return 0.5 * w @ w + 2.0 * sum(
-            weight * slack for (weight, _, _), slack in zip(terms, xi, strict=True)
-        )
-
-    n = len(terms)
-    constraints = [
-        {"type": "ineq", "fun": lambda v, i=i, d=d, g=g: v[5 + i] - d * (1 - g @ v[:5])}
-        for i, (_, d, g) in enumerate(terms)
-    ]
-    exact = minimize(
-        eleven, np.ones(5 + n), bounds=[(None, None)] * 5 + [(0, None)] * n, constraints=constraints,
-        method="SLSQP", options={"maxiter": 500, "ftol": 1e-13},
-    )  # fmt: skip
-    assert solution.certificate["bound"] == pytest.approx(exact.fun, rel=1e-5)
-
-
 @pytest.mark.parametrize("aggregate", ["sum", "mean"])
 @pytest.mark.parametrize("margin", ["hinge", "margin-rescaled", "logistic"])
 def test_bound_over_working_sets_of_several_rankings_is_11_by_definition(aggregate, margin):

@@ -59,18 +59,6 @@ def test_pairs_are_counted():
     assert pair_counts(groups.queries).tolist() == expected
 
 
-def test_two_documents_by_hand():
-    groups = QueryGroups(np.zeros((2, 1)), [1, 0], [0, 0])
-    s = np.array([0.5, 0.2])
-    value, gradient = objective_of(ExponentialPairs(), groups).value_and_gradient(s)
-    assert value == pytest.approx(math.exp(-0.3))
-    assert gradient == pytest.approx([-math.exp(-0.3), math.exp(-0.3)])
-    value, gradient = objective_of(Fidelity(), groups).value_and_gradient(s)
-    assert value == pytest.approx(1.0 - 1.0 / math.sqrt(1.0 + math.exp(-0.3)))
-    slope = 0.5 * math.exp(-0.3) / (1.0 + math.exp(-0.3)) ** 1.5
-    assert gradient == pytest.approx([-slope, slope])
-
-
 @pytest.mark.parametrize("surrogate", [ExponentialPairs(alpha="second"), Fidelity(line_search=False)])
 def test_sums_along_a_direction(surrogate):
     """N − D is the agreement of weights and direction, as for NDCG_Boost."""

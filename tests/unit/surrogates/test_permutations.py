@@ -1,8 +1,5 @@
 """Most violated perfect and imperfect rankings equal the best and the worst of all permutations."""
 
-import itertools
-from functools import cache
-
 import numpy as np
 import pytest
 
@@ -11,6 +8,7 @@ from directrank.measures import parse_measure
 from directrank.surrogates import Objective, WorkingSetBound
 from directrank.surrogates.rankings.permutations import ViolatedRankings
 from oracles import average_precision, ndcg, precision, reciprocal_rank
+from rankings import cross_level_map, literal_map, permutations
 
 
 def searches(classes, places, feature_map="pairs"):
@@ -32,29 +30,6 @@ def greatest_imperfect(s, classes, places):
     return ranking if found[0] else None
 
 
-@cache
-def permutations(n):
-    return [np.array(each) for each in itertools.permutations(range(n))]
-
-
-def pairs_map(ranking):
-    n = len(ranking)
-    place = np.empty(n)
-    place[ranking] = np.arange(1, n + 1)
-    return (n + 1 - 2 * place) / (n * (n - 1))
-
-
-def cross_map(ranking, classes):
-    n, place = len(ranking), np.argsort(ranking)
-    pairs = [(k, m) for k in range(n) for m in range(n) if classes[k] > classes[m]]
-    out = np.zeros(n)
-    for k, m in pairs:
-        z = 1.0 if place[k] < place[m] else -1.0
-        out[k] += z / len(pairs)
-        out[m] -= z / len(pairs)
-    return out
-
-
 def random_query(rng, longest, grades):
     n = int(rng.integers(2, longest + 1))
     y = np.sort(rng.integers(0, grades, n))[::-1].astype(float)
@@ -70,10 +45,10 @@ def test_eq_2_with_all_and_with_some_places():
     for trial in range(500):
         y, s = random_query(rng, 6 if trial < 40 else 5, 4)
         places = int(rng.integers(1, len(y) + 1))
-        values = [(pairs_map(r) @ s, is_perfect(y, r, places)) for r in permutations(len(y))]
+        values = [(literal_map(r) @ s, is_perfect(y, r, places)) for r in permutations(len(y))]
         right = least_perfect(s, y, places)
         assert is_perfect(y, right, places)
-        assert pairs_map(right) @ s == pytest.approx(min(v for v, good in values if good), abs=1e-12)
+        assert literal_map(right) @ s == pytest.approx(min(v for v, good in values if good), abs=1e-12)
         wrong = greatest_imperfect(s, y, places)
         if wrong is None:
             without += 1
@@ -81,7 +56,7 @@ def test_eq_2_with_all_and_with_some_places():
             continue
         assert not is_perfect(y, wrong, places)
         assert sorted(wrong) == list(range(len(y)))
-        assert pairs_map(wrong) @ s == pytest.approx(max(v for v, good in values if not good), abs=1e-12)
+        assert literal_map(wrong) @ s == pytest.approx(max(v for v, good in values if not good), abs=1e-12)
     assert without > 10
 
 
@@ -128,7 +103,9 @@ def test_the_loss_is_that_of_the_imperfect_ranking(name, strict):
         assert abs(perfect.sum()) + abs(imperfect.sum()) < 1e-12
         # Nothing is more violated: F of the imperfect one is at most F of the ranking by score.
         by_score = np.argsort(-s)
-        top = pairs_map(by_score) if surrogate.feature_map == "pairs" else cross_map(by_score, classes)
+        top = (
+            literal_map(by_score) if surrogate.feature_map == "pairs" else cross_level_map(by_score, classes)
+        )
         assert imperfect @ s <= top @ s + 1e-12
 
 

@@ -2,21 +2,41 @@
 
 import lightgbm
 import numpy as np
+import pytest
 import xgboost
 
-from directrank import Ranker, load
-from directrank.apps.engines import packages
+from directrank import Ranker, export, load
+from directrank.apps.engines import TARGETS, packages
 from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import Function, Target, Written, function_of
+from directrank.errors import ExportError
 from directrank.estimators.documents import names_of_columns
 from directrank.scorers import Additive, Linear, LogLinear, Sum, Trees, single_feature, stump
 from directrank.scorers.trees import LEAF
 
 N_FEATURES = 4
+#: Engines that take seconds to start.
+SLOW = ("java", "go", "rust")
 FILL = np.array([0.5, -2, 3, 0.25], np.float32)
 WEIGHTS = np.array([2.0, -1.0, 0.375, 1e-3])
 #: Names from outside: quotes of every language, escapes, ends of comments, lines, letters of others.
 NAMES = ('"; DROP TABLE documents; --', "a b", "x-1", "*/ </script> ??/ \\u0022 ${1}\n'''\u2028é😀")
+
+
+def of_targets(targets=TARGETS):
+    """Return a decorator that tests each target, slow engines in the heavy group."""
+    cases = [pytest.param(each, marks=[pytest.mark.heavy] * (each.name in SLOW)) for each in targets]
+    return pytest.mark.parametrize("target", cases, ids=lambda target: target.name)
+
+
+def exported(target, model, **options):
+    """Return an export; skip where a library is missing."""
+    try:
+        return export(model, target, **options)
+    except ExportError as error:
+        if "needs the library" in str(error) or "not installed" in str(error):
+            pytest.skip(str(error))
+        raise
 
 
 def scores_by(target: Target, content: bytes, model: Ranker | Function, X: np.ndarray) -> np.ndarray:

@@ -14,24 +14,18 @@ from directrank.apps.engines.function import Target, Written
 from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
 from directrank.scorers import Additive, Linear, LogLinear, stump
-from unit.apps.engines.rankers_of_every_kind import FILL, N_FEATURES, ranker, scores_by, stumps
+from unit.apps.engines.rankers_of_every_kind import (
+    FILL,
+    N_FEATURES,
+    exported,
+    of_targets,
+    ranker,
+    scores_by,
+    stumps,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 TIMES = np.float32(1.6e9)
-
-
-def by_name(name):
-    return next(target for target in TARGETS if target.name == name)
-
-
-def written(target, model, **options):
-    """Return an export; skip where a library is missing."""
-    try:
-        return directrank.export(model, target, **options)
-    except ExportError as error:
-        if "needs the library" in str(error) or "not installed" in str(error):
-            pytest.skip(str(error))
-        raise
 
 
 def scores_of(target, content, model, X):
@@ -39,17 +33,6 @@ def scores_of(target, content, model, X):
         return scores_by(target, content, model, X)
     except (ImportError, FileNotFoundError) as error:
         pytest.skip(f"{target.by} is not installed ({error})")
-
-
-def parametrised(targets):
-    return pytest.mark.parametrize(
-        "target",
-        [
-            pytest.param(each, marks=[pytest.mark.heavy] * (each.name in ("java", "go", "rust")))
-            for each in targets
-        ],
-        ids=lambda target: target.name,
-    )
 
 
 @pytest.mark.parametrize(
@@ -110,17 +93,6 @@ def test_a_check_fails_where_the_order_changes_and_writes_nothing(scores, tmp_pa
     assert path.read_bytes() == b"x"
 
 
-def test_the_measure_that_is_lost_by_hand():
-    """nDCG@10 with gains 2^grade − 1 of the grades 3, 2, 1, 0, and of 3, 1, 2, 0."""
-    model, target = ranker(Linear(np.ones(4))), lossy(np.array([0.0, 2, 1, 3]))
-    check = directrank.export(model, target, check=four_documents(), accept=True).check
-    assert check is not None
-    best = 7 + 3 / math.log2(3) + 1 / 2
-    assert check.ranker == pytest.approx(1.0)
-    assert check.target == pytest.approx((7 + 1 / math.log2(3) + 3 / 2) / best)
-    assert (check.pairs, check.inversions) == (6, 1)
-
-
 def test_the_command_ends_with_4_and_what_is_lost(tmp_path, capsys):
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnx")
@@ -145,7 +117,7 @@ def test_the_command_ends_with_4_and_what_is_lost(tmp_path, capsys):
 
 
 @pytest.mark.share(6)
-@parametrised([target for target in TARGETS if "log" in target.kinds])
+@of_targets([target for target in TARGETS if "log" in target.kinds])
 @pytest.mark.parametrize("size", [1e-3, 1e-7, 1e-9, 1e-17, 1e-30, 1.0, 1e30])
 def test_logarithms_are_accurate_for_features_of_any_size(target, size):
     """ln(1 + x) is x − x²/2 + … for small x; Python's log1p has it to the last digit."""
@@ -154,7 +126,7 @@ def test_logarithms_are_accurate_for_features_of_any_size(target, size):
     X = np.zeros((41, N_FEATURES), np.float32)
     X[:, 1] = x
     model = ranker(LogLinear(np.array([0, scale, 0, 0]), np.array([1, 1, 0, 0], bool), FILL))
-    content = written(target, model).content
+    content = exported(target, model).content
     expected = [scale * math.copysign(math.log1p(abs(value)), value) for value in x.tolist()]
     found = scores_of(target, content, model, X)
     np.testing.assert_allclose(found, expected, rtol=1e-6 if target.float32 else 1e-12, atol=1e-12)
@@ -168,7 +140,8 @@ def test_solr_reads_0_where_a_function_query_is_below_0():
     assert weights == {"ln_f2": 2.0, "ln_f2_below_0": -2.0}
     X = np.zeros((2, 4), np.float32)
     X[:, 1] = [-1, 1]
-    found = scores_by(by_name("solr"), made.content, model, X)
+    solr = next(target for target in TARGETS if target.name == "solr")
+    found = scores_by(solr, made.content, model, X)
     assert found.tolist() == pytest.approx([-2 * math.log(2), 2 * math.log(2)])
 
 
@@ -182,13 +155,13 @@ def test_elasticsearch_has_no_threshold_of_minus_0_which_it_holds_below_0():
     assert str(threshold) == "0.0"
 
 
-@parametrised(TARGETS)
+@of_targets()
 @pytest.mark.parametrize("name", ["a\0b", "half \ud83d", "\udc00"], ids=ascii)
 def test_names_that_no_file_can_say_are_refused(target, name, tmp_path):
     kinds = {"linear": Linear(np.ones(4), FILL), "trees": stumps()}
     model = ranker(kinds["trees" if "trees" in target.kinds else "linear"], ("a", "b", "c", name))
     with pytest.raises(ExportError, match=r"cannot name the feature .* rename the feature"):
-        written(target, model, path=tmp_path / "model")
+        exported(target, model, path=tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 

@@ -25,39 +25,15 @@ from directrank.errors import ChangedOrderError, ExportError
 from directrank.estimators.documents import names_of_columns, names_of_features
 from directrank.scorers import Additive, Linear, stump
 from directrank.scorers.set_trees import SetTrees
-from unit.apps.engines.rankers_of_every_kind import N_FEATURES, forest, learned, ranker
+from unit.apps.engines.rankers_of_every_kind import N_FEATURES, exported, forest, learned, of_targets, ranker
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-#: Engines that take seconds to start.
-SLOW = ("java", "go", "rust")
 #: Names of columns and values from outside.
 HOSTILE = (
     "two words", "it's", 'say "x"', "back\\slash", "tab\tand\nline", "é😀", ") or (1 = 1", "select", "*",
     "a:b", "{}", "--", "AND", "_query_", "brand 2", "$x",
     "%s", "a,b", "trail\\", " ", "\\u0041", "</script>", "*/",
 )  # fmt: skip
-
-
-def targets(*, without=()):
-    return pytest.mark.parametrize(
-        "target",
-        [
-            pytest.param(each, marks=[pytest.mark.heavy] * (each.name in SLOW))
-            for each in TARGETS
-            if each.name not in without
-        ],
-        ids=lambda target: target.name,
-    )
-
-
-def exported(target, model, **options):
-    """Return an export; skip where a library is missing."""
-    try:
-        return directrank.export(model, target, **options)
-    except ExportError as error:
-        if "needs the library" in str(error) or "not installed" in str(error):
-            pytest.skip(str(error))
-        raise
 
 
 def said(target, model, groups, package):
@@ -122,7 +98,7 @@ def test_a_model_without_names_has_those_of_its_library_everywhere(library, form
         assert set(re.findall(r"^(f\d|Column_\d)", capsys.readouterr().out, re.MULTILINE)) <= set(names)
 
 
-@targets(without=("treelite", "ranklib"))  # whose files have no names
+@of_targets([each for each in TARGETS if each.name not in ("treelite", "ranklib")])  # have no names
 def test_a_check_finds_a_file_that_names_other_columns(target):
     """The names of two features are swapped in the file, or one is a column that the documents have not."""
     names = ("a", "b", "c", "d")
@@ -156,7 +132,7 @@ def test_sql_reads_categories_from_the_columns_of_the_table():
 
 
 @pytest.mark.share(4)
-@targets()
+@of_targets()
 @pytest.mark.parametrize("name", HOSTILE)
 def test_columns_and_values_from_outside_are_said_or_refused(target, name, tmp_path):
     """The check reads what was written; where a target cannot say a name, its message has the name."""
@@ -243,7 +219,7 @@ SETS = SetTrees(
 )  # fmt: skip
 
 
-@targets()
+@of_targets()
 @pytest.mark.parametrize("members", [0b110, 0b010, 0b011, 0b100])
 def test_splits_on_sets_are_said_by_texts_where_the_target_can(target, members, tmp_path):
     scorer = replace(SETS, words=np.array([members], np.uint32))
@@ -283,7 +259,7 @@ def test_a_document_without_a_category_goes_where_0_goes_also_where_it_is_missin
         assert made.check.difference == 0
 
 
-@targets()
+@of_targets()
 @pytest.mark.parametrize("kind", ["weights", "trees"])
 def test_a_gap_is_what_it_was_in_training(target, kind, tmp_path, capsys):
     """Trained with --missing 0, a document without a price has the score of one whose price is 0."""

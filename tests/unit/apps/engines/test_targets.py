@@ -20,7 +20,9 @@ from unit.apps.engines.rankers_of_every_kind import (
     FILL,
     N_FEATURES,
     NAMES,
+    SLOW,
     WEIGHTS,
+    of_targets,
     ranker,
     rankers,
     rows,
@@ -33,8 +35,6 @@ MODELS = (
     "linear", "linear, nothing missing", "log", "stumps", "stumps and features", "trees with gaps",
     "2,000 trees", "auto", "LightGBM", "LightGBM, zeros missing", "XGBoost",
 )  # fmt: skip
-#: Engines that take seconds to start.
-SLOW = ("java", "go", "rust")
 
 
 @pytest.fixture(scope="module")
@@ -135,15 +135,7 @@ def test_names_from_outside_are_escaped_or_refused(target, scorer):
         assert "rename" in refusal
 
 
-@pytest.mark.parametrize(
-    "target",
-    [
-        pytest.param(target, marks=[pytest.mark.heavy] if target.name in SLOW else [])
-        for target in TARGETS
-        if "trees" in target.kinds
-    ],
-    ids=lambda target: target.name,
-)
+@of_targets([target for target in TARGETS if "trees" in target.kinds])
 def test_deep_trees_of_lightgbm_are_exported(target):
     # A path of 60 splits: SQLite's parser takes about 20 nested CASE.
     n = 60

@@ -10,13 +10,7 @@ import pytest
 
 import directrank
 from directrank import (
-    Ensemble,
-    RankCosine,
-    Regression,
     YetiLoss,
-    load,
-    make_ranking,
-    save,
 )
 from directrank.apps import auto, papers
 from directrank.estimators import methods
@@ -94,22 +88,3 @@ def test_each_public_name_is_found_where_it_was():
     for name in ("RankCosine", "YetiLoss", "StructuralPerceptron"):
         assert getattr(directrank, name) is getattr(papers, name)
         assert name in directrank.__all__
-
-
-def test_a_model_of_a_bundled_class_comes_back_as_that_class(tmp_path):
-    queries = make_ranking(12, 6, 3, random_state=0)
-    for ranker in (Ensemble([Regression()]), RankCosine(max_iterations=3)):
-        save(ranker.fit(queries), tmp_path / "mine.model")
-        assert type(load(tmp_path / "mine.model")) is type(ranker)
-
-
-@pytest.mark.heavy
-def test_another_process_loads_a_saved_model_of_papers(tmp_path):
-    queries = make_ranking(12, 6, 3, random_state=0)
-    ranker = YetiLoss("AP", rounds=2).fit(queries)
-    save(ranker, tmp_path / "mine.model")
-    script = (
-        "import sys, directrank; r = directrank.load(sys.argv[1]); print(type(r).__name__, *r.coef_.tolist())"
-    )
-    name, *coefficients = printed(script, str(tmp_path / "mine.model"))
-    assert (name, [float(text) for text in coefficients]) == ("YetiLoss", ranker.coef_.tolist())
