@@ -9,7 +9,7 @@ from directrank.data import QueryGroups
 from directrank.diagnostics import check_data
 from directrank.diagnostics.data_check import constant_score_ap
 from directrank.errors import DataFormatError
-from directrank.files import find_folds, load_letor, read_letor, write_letor
+from directrank.files import find_folds, load_letor, read_letor
 
 pytestmark = pytest.mark.golden
 
@@ -51,28 +51,6 @@ def test_equals_scikit_learn(ohsumed):
     np.testing.assert_array_equal(ours.X, X.toarray())
     np.testing.assert_array_equal(ours.relevance, y)
     np.testing.assert_array_equal(ours.qid, qid)
-
-
-def test_round_trip(ohsumed, tmp_path):
-    groups = read_letor(ohsumed / "Fold3" / "vali.txt")
-    write_letor(groups, tmp_path / "again.txt")
-    again = read_letor(tmp_path / "again.txt")
-    np.testing.assert_array_equal(again.features.view(np.uint32), groups.features.view(np.uint32))
-    np.testing.assert_array_equal(again.queries.row, groups.queries.row)
-    assert again.docid.tolist() == groups.docid.tolist()
-
-
-@pytest.mark.heavy
-def test_five_parts_make_the_official_folds(ohsumed, tmp_path):
-    # S_{i+4} is the test part of fold i
-    for fold in range(1, 6):
-        part = (fold + 3) % 5 + 1
-        (tmp_path / f"S{part}.txt").write_bytes((ohsumed / f"Fold{fold}" / "test.txt").read_bytes())
-    for ours, official in zip(find_folds(tmp_path), find_folds(ohsumed), strict=True):
-        for one, other in zip(ours.load(), official.load(), strict=True):
-            assert sorted(one.queries.qid) == sorted(other.queries.qid)
-            assert one.n_docs == other.n_docs
-            np.testing.assert_allclose(one.X.sum(axis=0), other.X.sum(axis=0), rtol=1e-3)
 
 
 def test_the_check_says_what_is_known(tests_of_folds):

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from directrank.estimators import AdaRank, ApproxRank, Regression
+from directrank.diagnostics import audit
+from directrank.estimators import AdaRank, ApproxRank, PermuRank, Regression, StructuralSVM
+from directrank.estimators.methods import configured
 from directrank.files import find_folds
 from directrank.measures import evaluate
 from directrank.scorers.scaling import fit_scaling
@@ -102,14 +104,78 @@ def test_adarank_with_each_weak_ranker_at_most_once(folds, signed):
 REDUCED = [{"steepness": 10.0, "penalty": 1e-3}, {"steepness": 30.0, "penalty": 1e-2}]
 
 
-@pytest.mark.heavy
-def test_approxap(folds):
-    assert on_test(folds, lambda **point: ApproxRank("AP", **point), REDUCED)[:, 0].mean() >= 0.4470
+def penalties(*values):
+    return [{"penalty": value} for value in values]
+
+
+#: Methods, the points of which AP on validation chooses (all of the grid where none are named), and what test
+#: values reach. LETOR's own rows: SVM^map .4453; ListNet .4457 and .4410; RankBoost .4411; FRank .4439 and
+#: .4433; Regression .4220. Valizadegan et al.: NDCG_Boost NDCG@3 .50. Qin et al. 2010: SoftRank .6623.
+REACHED = [
+    ("svmmap", None, {"AP": 0.4450}),
+    ("permurank(AP)", None, {"AP": 0.4460, "nDCG@3": 0.460}),
+    ("listnet", penalties(3e-2, 1e-2, 3e-3, 1e-3, 3e-4), {"AP": 0.4465, "nDCG@10": 0.4510}),
+    ("listmle", penalties(3e-2, 1e-2, 3e-3, 1e-3, 3e-4), {"AP": 0.4430}),
+    ("rankcosine", [{}], {"AP": 0.4350}),
+    ("softrank(nDCG)", [{}], {"AP": 0.4440, "nDCG": 0.6623}),
+    ("approxap", REDUCED, {"AP": 0.4470}),
+    ("approxndcg(nDCG)", REDUCED, {"AP": 0.4450, "nDCG@10": 0.4440, "nDCG": 0.660}),
+    ("ndcgboost", [{}], {"AP": 0.4440, "nDCG@3": 0.470, "nDCG@10": 0.4480}),
+    ("rankboost", [{}], {"AP": 0.4375, "nDCG@10": 0.4270}),
+    ("frank", [{}], {"AP": 0.4445, "nDCG@10": 0.4420}),
+    ("ranksvm", penalties(0.3, 0.1, 0.03), {"AP": 0.4470, "nDCG@10": 0.4500, "nDCG": 0.664}),
+    ("preorder-norm-dcg", penalties(0.3, 0.1, 0.03), {"AP": 0.4470, "nDCG@10": 0.4480, "nDCG": 0.664}),
+    ("consistent-ndcg", penalties(0.3, 0.1, 0.03), {"AP": 0.4465, "nDCG@10": 0.4480, "nDCG": 0.664}),
+    ("consistent-norm-dcg", penalties(0.1, 0.03, 0.01), {"AP": 0.4465, "nDCG@10": 0.4480, "nDCG": 0.664}),
+    ("lambdaloss", penalties(0.03, 0.01), {"AP": 0.4480, "nDCG@10": 0.4480, "nDCG": 0.664}),
+    ("lambdarank", penalties(0.03, 0.01), {"AP": 0.4430, "nDCG@10": 0.4400, "nDCG": 0.655}),
+    ("ranknet", penalties(0.1, 0.03, 0.01), {"AP": 0.4450, "nDCG@10": 0.4440, "nDCG": 0.660}),
+]
 
 
 @pytest.mark.heavy
-def test_approxndcg(folds):
-    means = on_test(folds, lambda **point: ApproxRank("nDCG", **point), REDUCED).mean(axis=0)
-    assert means[0] >= 0.4450
-    assert means[SHOWN.index("nDCG@10")] >= 0.4440
-    assert means[SHOWN.index("nDCG")] >= 0.660
+@pytest.mark.parametrize(("name", "points", "least"), REACHED, ids=[name for name, *_ in REACHED])
+def test_reaches(folds, name, points, least):
+    method = configured(name)[0]
+    means = on_test(folds, lambda **point: method.build(point), points or method.points()).mean(axis=0)
+    assert {what: means[SHOWN.index(what)] >= value for what, value in least.items()} == dict.fromkeys(
+        least, True
+    )
+
+
+@pytest.mark.heavy
+def test_the_sum_over_working_sets_does_not_end_but_the_maximum_does(folds):
+    train = folds[0][0]
+    assert PermuRank("AP", aggregate="max", C=1.0, rounds=30).fit(train).status_ == "converged"
+    summed = PermuRank("AP", rounds=12).fit(train)
+    assert summed.status_ == "budget"
+    assert summed.history_[-1]["imperfect"] == 13
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("measure", ["AP", "nDCG@10"])
+def test_bounds_hold_on_every_query_of_a_trained_model(folds, measure):
+    train, _, test = folds[0]
+    found = audit(StructuralSVM("AP", C=10.0).fit(train), test, measure)
+    assert len(found.rows) >= 10
+    for row, summary in zip(found.rows, found.summaries(), strict=True):
+        if row.is_bound:
+            assert (row.values >= found.loss - 1e-9).all(), row.name
+            assert summary.error <= 1e-3, row.name
+
+
+@pytest.mark.heavy
+def test_annealing_helps_a_steep_approximation_to_learn(folds):
+    """From zero, steepness 300 ends in poorer local minima than through 3, 10, 30 and 100.
+
+    Where a single search ends, rounding decides; the mean over the five training parts is lower.
+    """
+
+    def mean_objective(**parameters):
+        fitted = [
+            ApproxRank("nDCG", steepness=300.0, penalty=1e-2, **parameters).fit(train)
+            for train, _, _ in folds
+        ]
+        return np.mean([each.certificate_["objective"] for each in fitted])
+
+    assert mean_objective(anneal=[3, 10, 30, 100]) < mean_objective()

@@ -168,7 +168,6 @@ class TestIds:
         frame = self.FRAME.assign(**{name: [1, 1, 2]})
         assert from_frame(frame, features=["x"]).n_queries == 2
         frame.to_csv(tmp_path / "t.csv", index=False)
-        run(capsys, "fit", "regression", tmp_path / "t.csv", "--features", "x", "-o", tmp_path / "m.dr")
         code, _, err = run(
             capsys, "fit", "regression", tmp_path / "t.csv", "--features", "x", "-o", tmp_path / "m.dr"
         )

@@ -119,17 +119,6 @@ def test_rankcosine_at_zero_scores_is_one_half_and_points_to_the_truth():
     np.testing.assert_allclose(gradient, -y / 10.0, rtol=1e-14)
 
 
-def test_softrank_of_two_documents():
-    """The only event is that the irrelevant one wins: 1 with probability π, else 1/log2(3)."""
-    s, noise = np.array([0.4, 0.1]), 0.3
-    lost = norm.cdf(-0.3 / (math.sqrt(2) * noise))
-    assert value(GaussianNoise(NDCG(), noise=noise), [1, 0], s) == pytest.approx(
-        lost * (1 - 1 / math.log2(3))
-    )
-    assert value(GaussianNoise(P(1), noise=noise), [1, 0], s) == pytest.approx(lost)
-    assert value(GaussianNoise(NDCG(1), noise=noise), [1, 0], s) == pytest.approx(lost)
-
-
 def test_softrank_of_three_documents_by_enumeration_of_the_duels():
     s, noise, y = np.array([0.4, 0.1, 0.3]), 0.2, np.array([2.0, 1.0, 0.0])
     expectation = 0.0

@@ -375,17 +375,6 @@ def test_infinities_are_refused():
         TreeRanker(n_jobs=1).fit(X, np.arange(20) % 2, group=[10, 10])
 
 
-def test_each_of_100_000_categories_has_one_bin():
-    counts = np.arange(100_000) % 7 + 1
-    pieces = columns._bins_of_categories(np.repeat(np.arange(100_000), counts), 100_000)
-    assert len(pieces) == -(-100_000 // 254)
-    places = np.argwhere(np.array(pieces).T > 0)
-    assert places[:, 0].tolist() == list(range(100_000))  # each in one piece
-    bins = np.array(pieces).T[tuple(places.T)]
-    assert len(np.unique(places[:, 1] * 256 + bins)) == 100_000
-    assert counts[places[:, 1] == 0].min() == 7  # the most frequent ones first
-
-
 def test_rare_ones_of_100_000_categories_are_one():
     """Three brands are in enough queries; all others are as one, which is called "other"."""
     pd = pytest.importorskip("pandas")

@@ -62,18 +62,6 @@ def test_the_objective_descends_and_the_gap_holds(groups):
     assert early.certificate_["objective"] - values[-1] <= early.certificate_["gap"] + 1e-12
 
 
-def test_huber_is_close_to_the_hinge(groups):
-    def function(theta):
-        return definition(groups, theta, 0.1, lambda t: np.maximum(0, 1 - t))
-
-    ranker = RankSVM(margin="huber", penalty=0.1).fit(groups)
-    best = min(
-        function(minimize(function, start, method="Nelder-Mead", options={"maxiter": 4000}).x)
-        for start in (ranker.scorer_.coefficients,)
-    )
-    assert function(ranker.scorer_.coefficients) <= best + 1e-3
-
-
 def test_products_with_the_hessian(groups):
     for n_features in (6, 2**15):  # one shard, and many in single precision
         from directrank.features.shards import make_shards

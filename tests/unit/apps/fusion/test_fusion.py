@@ -58,19 +58,6 @@ def perfect(grades):
     return {qid: {docid: float(grade) for docid, grade in docs.items()} for qid, docs in grades.items()}
 
 
-def test_rrf_by_hand():
-    fused = Fusion().fit(RUNS).fuse(RUNS)["q"]
-    # Equal weights are halves.
-    expected = {
-        "a": (Fraction(1, 61) + Fraction(1, 63)) / 2,
-        "b": (Fraction(1, 62) + Fraction(1, 61)) / 2,
-        "c": Fraction(1, 63) / 2,
-        "d": Fraction(1, 62) / 2,
-    }
-    assert list(fused) == ["b", "a", "d", "c"]
-    assert fused == pytest.approx({docid: float(value) for docid, value in expected.items()})
-
-
 def test_documents_that_tie_share_the_mean_of_their_ranks():
     runs = {"one": {"q": {"a": 2, "b": 1, "c": 1}}, "two": {"q": {"c": 1}}}
     found = columns(reciprocal_ranks, runs)
@@ -161,22 +148,6 @@ def test_missing_documents_are_never_above_those_of_the_run(normalise):
 
 def values(table):
     return {row.method: np.array(*row.per_query["standard"].values()) for row in table.finished}
-
-
-def test_comb_sum_and_comb_mnz_by_hand():
-    # CombSUM: a 1, b 1.5, c 0, d 0.75; CombMNZ: a 2, b 3, c 0, d 0.75.
-    judged = {"q": {"a": 1}, "r": {"a": 1}}
-    runs = {
-        "words": {"q": WORDS["q"], "r": {"a": 3.0, "b": 2.0, "c": 1.0}},
-        "vectors": {"q": VECTORS["q"], "r": {"c": 3.0, "b": 2.2, "d": 1.0}},
-    }
-    # r, CombSUM: a 1, b 1.1, c 1, d 0; CombMNZ: a 1, b 2.2, c 2, d 0.
-    found = values(Fusion("RR").cross_validate(runs, judged, kfold=2))
-    assert found["CombSUM"].tolist() == pytest.approx([1 / 2, (1 / 2 + 1 / 3) / 2])
-    assert found["CombMNZ"].tolist() == pytest.approx([1 / 2, 1 / 3])
-    assert found["words"].tolist() == [1.0, 1.0]
-    assert found["vectors"].tolist() == pytest.approx([1 / 3, 0.0])  # r: not retrieved
-    assert found["best single run"].tolist() == [1.0, 1.0]
 
 
 @pytest.mark.share(3)
