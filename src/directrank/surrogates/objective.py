@@ -171,8 +171,10 @@ class Objective:
         messages = self.surrogate.notes(self._queries)
         if not self.left_out.any():
             return messages
-        names = [str(qid) for qid in self._queries.qid[self.left_out]]
-        counted = f"Skipped {len(names)} of {self.n_queries} queries with nothing to learn from"
+        names, measure = [str(qid) for qid in self._queries.qid[self.left_out]], self.surrogate.measure
+        by_measure = (self.left_out & ~self._queries.single_grade).any()
+        what = "from" if measure is None or not by_measure else f"for {measure.name}"
+        counted = f"Skipped {len(names)} of {self.n_queries} queries with nothing to learn {what}"
         return [f"{counted}: {', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''}", *messages]
 
     def _part(self, first: int, last: int) -> Part:

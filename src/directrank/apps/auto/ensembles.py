@@ -413,7 +413,7 @@ class AutoRanker(BaseEnsemble):
             notes += more
             if fit_scaling("auto", groups, weights, self._n_threads()).kind != "log":
                 methods = [method for method in methods if "scaling" not in method.method.fixed]
-        splits = self._splits(methods, groups, weights, validation)
+        splits = self._splits(methods, measure, groups, weights, validation)
         names = None if self.prior is None or groups.source.workers is not None else str(self.prior)
         if names not in (None, "auto"):
             signs_of(names, groups)  # Refuses unknown features before anything is trained.
@@ -492,21 +492,24 @@ class AutoRanker(BaseEnsemble):
         fewer = {name: value for name, value in ON_FOLDS.items() if on_fold and name in method.parameters()}
         return ranker.set_params(random_state=self.random_state, n_jobs=self.n_jobs, **fewer)
 
-    def _splits(self, methods: Sequence[Configured], groups: QueryGroups, weights, validation) -> list[Split]:
+    def _splits(
+        self, methods: Sequence[Configured], measure: Measure, groups: QueryGroups, weights, validation
+    ) -> list[Split]:
         """Return the validation set and folds of training queries: each query judges once.
 
-        The first ones are enough if they have many queries.
-
-        Queries from which some method can learn nothing judge nothing, so that no fold is without others.
+        The first ones are enough if they have many queries. Those queries judge whose measure depends on the
+        ranking, or from which all methods can learn: the latter alone if a fold left a method without any.
         """
         splits = [] if validation is None else [Split(groups, weights, validation)]
         if validation is not None and groups.source.workers is not None:
             return splits
-        silent = [method.build().components()[0].uninformative(groups.queries) for method in methods]
-        usable = ~np.any(silent, axis=0)
-        if weights is not None:
-            usable &= weights > 0.0
-        masks = held_out(groups, usable, self._seed(), PARTS - len(splits), few=np.inf)
+        counted = True if weights is None else weights > 0.0
+        learnable = counted & learnable_queries(methods, groups)
+        by_all, varies = learnable.all(axis=0), counted & ~measure.uninformative(groups.queries)
+        for usable in (by_all | varies, by_all):
+            masks = held_out(groups, usable, self._seed(), PARTS - len(splits), few=np.inf)
+            if all((learnable & ~mask).any(axis=1).all() for mask in masks):
+                break
         splits += [Split(groups, weights, judging=mask) for mask in masks]
         judged = np.cumsum([split.n_judged for split in splits])
         alone = bool(splits) and judged[0] >= ENOUGH
@@ -702,17 +705,22 @@ def refuse_members_of_grades(methods: Sequence[Configured]) -> None:
 
 
 def informed(methods: Sequence[Configured], groups: QueryGroups) -> tuple[list[Configured], list[str]]:
-    """Return methods that can learn from some query, and a note of those that cannot; all, if none can.
+    """Return methods that learn from half as many queries as another, or all, and a note of the rest.
 
     AP, for one, is 1 for every ranking if every document is relevant.
     """
-    able = [
-        method for method in methods if not method.build().components()[0].uninformative(groups.queries).all()
-    ]
+    numbers = learnable_queries(methods, groups).sum(axis=1)
+    able = [method for method, n in zip(methods, numbers, strict=True) if n and 2 * n >= numbers.max()]
     without = ", ".join(method.label for method in methods if method not in able)
     if not able or not without:
         return list(methods), []
-    return able, [f"every ranking is equally good for {without}: trained without"]
+    return able, [f"of most queries every ranking is equally good for {without}: trained without"]
+
+
+def learnable_queries(methods: Sequence[Configured], groups: QueryGroups) -> np.ndarray:
+    """Return from which queries each method can learn, bool (n_methods, n_queries)."""
+    surrogates = [method.build().components()[0] for method in methods]
+    return ~np.array([surrogate.uninformative(groups.queries) for surrogate in surrogates])
 
 
 def _validation_line(

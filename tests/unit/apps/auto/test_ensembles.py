@@ -190,6 +190,25 @@ def test_default_members_that_can_learn_from_no_query_are_left_out():
         AutoRanker("nDCG@10", members="approxap,listnet").fit(stars)
 
 
+@pytest.mark.parametrize(("n_mixed", "names"), [(1, ["listnet"]), (15, ["approxap", "listnet"])])
+def test_queries_from_which_one_member_can_learn_nothing_judge_all(n_mixed, names, monkeypatch):
+    """Stars from 1 up, and a 0 in some queries: of the others AP is 1, and nDCG is not."""
+    monkeypatch.setattr(ensembles, "MEMBERS", "approxap,listnet")
+    X, y = np.random.default_rng(0).normal(size=(300, 4)), np.ones((30, 10))
+    y[np.arange(30), X[:, 0].reshape(30, 10).argmax(axis=1)] = 2
+    y[:n_mixed][np.arange(n_mixed), X[: 10 * n_mixed, 0].reshape(-1, 10).argmin(axis=1)] = 0
+    groups = QueryGroups(X, y.ravel(), np.repeat(np.arange(30), 10))
+    ranker = AutoRanker("nDCG@10", members="approxap,listnet").fit(groups)
+    assert [member["name"] for member in ranker.members_] == names
+    assert "(30 queries out of fold)" in ranker.message_
+    skipped = [note for note in ranker.notes_ if note.startswith("Skipped")]
+    assert all(note.startswith("Skipped 15 of 30 queries with nothing to learn for AP:") for note in skipped)
+    assert len(skipped) == (n_mixed == 15)
+    together = AutoRanker("nDCG@10", members="listnet,approxap").fit(groups)
+    assert ("(30 queries out of fold)" in together.message_) == (n_mixed == 15)
+    assert any("default parameters" in note for note in together.notes_) == (n_mixed == 1)
+
+
 @pytest.mark.heavy
 def test_default_members_of_standardised_features_are_trained_where_others_take_logarithms(monkeypatch):
     members = "ranksvm,ranksvm(scaling=standard)"
