@@ -252,7 +252,7 @@ def cascade(folder):
 
 
 def test_a_rejected_model_is_said_by_every_command_that_rests_on_it(capsys, cascade):
-    says = "one curve of propensities does not fit all queries (goodness of fit p < .001)"
+    says = "one curve of propensities does not fit all queries (goodness of fit p < 0.0001)"
 
     def said(*words) -> bool:
         code, out, err = run(capsys, *words)

@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import f, gamma, t
 
 from directrank.apps.clicks.logs import ClickLog
-from directrank.apps.evaluation.significance import p_text
+from directrank.apps.evaluation.significance import p_value
 from directrank.errors import DataError, MethodError
 from directrank.storage.strict_json import JSONObject
 
@@ -161,7 +161,7 @@ class Propensities:
         if self.rejected:
             lines.append(
                 f"one curve of propensities does not fit all queries (goodness of fit "
-                f"{p_text(self.one_curve)}): what rests on it may be wrong; try --context with what may "
+                f"p {p_value(self.one_curve)}): what rests on it may be wrong; try --context with what may "
                 "change the curve, or --trust"
             )
         if self.by_model:

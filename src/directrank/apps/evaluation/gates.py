@@ -1,14 +1,13 @@
 """Whether a ranking is not worse than a baseline by more than a margin, for pipelines that merge on it."""
 
 import math
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.apps.evaluation.significance import ALPHA, MANY_QUERIES, POWER, SAME, holm, query_values
+from directrank.apps.evaluation.significance import ALPHA, POWER, SAME, holm, queries_needed, query_values
 from directrank.errors import DataError
 from directrank.measures import parse_measure
 
@@ -162,11 +161,11 @@ def gated(runs: Mapping[str, Any], baseline: Any, margins: Mapping[str, float], 
                 raise DataError(
                     f"{run}: {len(gains)} queries have a value of {measure} in both; expected 2 or more"
                 )
-            rows.append(Estimate(run, measure, float(margin), float(gains.mean()), _error(gains), len(gains)))
-    return gate_of_estimates(rows, called)
+            rows.append(Gain(run, measure, float(margin), float(gains.mean()), _error(gains), len(gains)))
+    return gate_of_gains(rows, called)
 
 
-class Estimate(NamedTuple):
+class Gain(NamedTuple):
     """A gain over a baseline with its standard error, over so many queries; the degrees are one fewer."""
 
     run: str
@@ -177,10 +176,10 @@ class Estimate(NamedTuple):
     queries: float
 
 
-def gate_of_estimates(estimates: Sequence[Estimate], called: str) -> Gate:
+def gate_of_gains(gains: Sequence[Gain], called: str) -> Gate:
     """Return the verdict on gains over a baseline; `called` is its name."""
-    adjusted = holm(np.array([_p_of_loss(one) for one in estimates])).tolist()
-    return Gate(called, [_margin(one, p, len(estimates)) for one, p in zip(estimates, adjusted, strict=True)])
+    adjusted = holm(np.array([_p_of_loss(one) for one in gains])).tolist()
+    return Gate(called, [_margin(one, p, len(gains)) for one, p in zip(gains, adjusted, strict=True)])
 
 
 def _error(gains: np.ndarray) -> float:
@@ -189,7 +188,7 @@ def _error(gains: np.ndarray) -> float:
     return spread / math.sqrt(len(gains)) if spread > SAME else 0.0
 
 
-def _p_of_loss(one: Estimate) -> float:
+def _p_of_loss(one: Gain) -> float:
     """Return the one-sided p-value of a gain below −margin; 1 where the error is not known."""
     from scipy.special import stdtr
 
@@ -200,7 +199,7 @@ def _p_of_loss(one: Estimate) -> float:
     return float(stdtr(one.queries - 1, (one.gain + one.margin) / one.error))
 
 
-def _margin(one: Estimate, p: float, n_tests: int) -> Margin:
+def _margin(one: Gain, p: float, n_tests: int) -> Margin:
     from scipy.special import stdtrit
 
     reach = -float(stdtrit(one.queries - 1, ALPHA)) * one.error
@@ -209,24 +208,6 @@ def _margin(one: Estimate, p: float, n_tests: int) -> Margin:
     needed = None
     if verdict == CANNOT_TELL and one.error > 0:
         effect = (one.gain + one.margin) / (one.error * math.sqrt(one.queries))
-        needed = _queries_needed(abs(effect), ALPHA if effect > 0 else ALPHA / n_tests)
+        needed = queries_needed(abs(effect), ALPHA if effect > 0 else ALPHA / n_tests, sides=1)
     n = int(one.queries)
     return Margin(one.run, one.measure, one.margin, n, one.gain, low, high, p, verdict, needed)
-
-
-def _queries_needed(effect: float, alpha: float) -> int | None:
-    """Return the least number of queries at which a one-sided t-test finds an effect with 80 %.
-
-    None where the effect is 0 but for rounding. With an effect d, √n d is the noncentrality of t.
-    """
-    from scipy.stats import nct, norm, t
-
-    of_normal = ((norm.isf(alpha) + norm.isf(1 - POWER)) / effect) ** 2 if effect > SAME else math.inf
-    if math.isinf(of_normal):
-        return None
-    if of_normal > MANY_QUERIES:
-        return math.ceil(of_normal)
-    numbers = range(2, 2 * math.ceil(of_normal) + 100)
-    return numbers[
-        bisect_left(numbers, POWER, key=lambda n: nct.sf(t.isf(alpha, n - 1), n - 1, math.sqrt(n) * effect))
-    ]

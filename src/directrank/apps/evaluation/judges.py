@@ -3,11 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from directrank.apps.evaluation.runs import Judged
+from directrank.apps.evaluation.significance import LEVEL, Estimate
 from directrank.contracts import Measure
 from directrank.errors import DataError
 from directrank.files import ReadOptions
@@ -17,15 +18,6 @@ from directrank.measures import DEFAULT_MEASURE, distinct_measures, evaluate
 CROSS_FITTED = 50
 #: The judge is used where its correlation with people is so many errors from 0.
 SHOWN = 2.0
-LEVEL = 0.95
-
-
-class Mean(NamedTuple):
-    """A mean over queries with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -40,17 +32,17 @@ class JudgedMean:
         Of the values of queries by people's and by the machine's judgments.
     weight : float
         Of the machine's values; 0 where they do not help.
-    alone : Mean
+    alone : Estimate
         By people's judgments alone.
-    assisted : Mean
+    assisted : Estimate
     """
 
     n_queries: int
     n_more: int
     correlation: float
     weight: float
-    alone: Mean
-    assisted: Mean
+    alone: Estimate
+    assisted: Estimate
     _variances: tuple[float, float, float]  # Of people's values, of what the machine leaves, of the machine's
 
     @property
@@ -76,9 +68,9 @@ def _quantile(n: int) -> float:
     return float(stdtrit(n - 1, 0.5 + LEVEL / 2))
 
 
-def _interval(value: float, variance: float, n: int) -> Mean:
+def _interval(value: float, variance: float, n: int) -> Estimate:
     half = _quantile(n) * math.sqrt(variance)
-    return Mean(value, value - half, value + half)
+    return Estimate(value, value - half, value + half)
 
 
 def judged_mean(people: Any, machine: Any, more: Any) -> JudgedMean:

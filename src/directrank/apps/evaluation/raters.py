@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.apps.evaluation.runs import Judged, Submission, named_runs
-from directrank.apps.evaluation.significance import LEVEL
+from directrank.apps.evaluation.significance import LEVEL, Estimate
 from directrank.contracts import Measure
 from directrank.errors import DataError
 from directrank.files import (
@@ -24,14 +24,6 @@ from directrank.measures import DEFAULT_MEASURE, evaluate, parse_measure
 
 #: Resampled sets of queries for an interval.
 RESAMPLES = 2_000
-
-
-class Estimate(NamedTuple):
-    """A statistic with its bootstrap interval over queries; NaN where it is not defined, as of one query."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Disagreement(NamedTuple):

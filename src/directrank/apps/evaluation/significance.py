@@ -8,7 +8,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ __all__ = [
     "LEVEL",
     "POWER",
     "RESAMPLES",
+    "Estimate",
     "PairedTest",
     "Randomisation",
     "bootstrap_interval",
@@ -29,7 +30,6 @@ __all__ = [
     "effect_size",
     "holm",
     "interval_text",
-    "p_text",
     "p_value",
     "paired_test",
     "power",
@@ -58,6 +58,14 @@ PAIRS_AT_ONCE = 64
 BLOCK = 1 << 23
 #: Sums closer than this to the observed one, relative to the sum of magnitudes, count as equal to it.
 ROUNDING = 1e-13
+
+
+class Estimate(NamedTuple):
+    """A statistic with its 95 % interval; NaN where it is not defined, as of one query."""
+
+    value: float
+    low: float
+    high: float
 
 
 def contrasts(
@@ -203,33 +211,38 @@ def effect_size(differences: np.ndarray) -> np.ndarray:
         return np.where(np.abs(mean) <= SAME, 0.0, mean / spread)
 
 
-def power(effect: float, n_queries: int, alpha: float = ALPHA) -> float:
-    """Return the probability that the two-sided paired t-test finds an effect, not 0; see `effect_size`.
+def power(effect: float, n_queries: int, alpha: float = ALPHA, sides: int = 2) -> float:
+    """Return the probability that the paired t-test finds an effect, not 0; see `effect_size`.
 
-    T² of differences with mean d and standard deviation s follows the noncentral F-distribution with 1 and n
-    − 1 degrees of freedom and noncentrality n (d/s)², if differences are normal.
+    If differences with mean d and standard deviation s are normal, √n d/s is the noncentrality of t. Of two
+    sides, t² follows the noncentral F-distribution with 1 and n − 1 degrees of freedom.
     """
-    from scipy.stats import ncf, t
+    from scipy.stats import ncf, nct, t
 
     if n_queries < 2:
         return 0.0
+    if sides == 1:
+        return float(nct.sf(t.isf(alpha, n_queries - 1), n_queries - 1, math.sqrt(n_queries) * effect))
     return float(ncf.sf(t.isf(alpha / 2, n_queries - 1) ** 2, 1, n_queries - 1, n_queries * effect**2))
 
 
-def queries_needed(effect: float, alpha: float = ALPHA) -> int | None:
-    """Return the least number of queries at which `power` is 80 %; None where the effect is 0 or unknown."""
+def queries_needed(effect: float, alpha: float = ALPHA, sides: int = 2) -> int | None:
+    """Return the least number of queries at which `power` is 80 %.
+
+    None where the effect is unknown, or 0 but for rounding.
+    """
     from scipy.stats import norm
 
-    if not effect or math.isnan(effect):
+    if not abs(effect) > SAME:
         return None
     if math.isinf(effect):
         return 2
-    of_normal = ((norm.isf(alpha / 2) + norm.isf(1 - POWER)) / effect) ** 2
+    of_normal = ((norm.isf(alpha / sides) + norm.isf(1 - POWER)) / effect) ** 2
     if of_normal > MANY_QUERIES:
         return math.ceil(of_normal)
     # The t-distribution asks for some more queries, and never for twice as many and a hundred.
     numbers = range(2, 2 * math.ceil(of_normal) + 100)
-    return numbers[bisect_left(numbers, POWER, key=lambda n: power(effect, n, alpha))]
+    return numbers[bisect_left(numbers, POWER, key=lambda n: power(effect, n, alpha, sides))]
 
 
 def smallest_effect(n_queries: int, alpha: float = ALPHA) -> float:
@@ -425,8 +438,3 @@ def interval_text(interval: tuple[float, float] | None) -> str:
     """Return the ends of an interval as printed, "none" if it is None or NaN."""
     low, high = interval or (math.nan, math.nan)
     return "none" if math.isnan(low) else f"{low:+.4f} to {high:+.4f}"
-
-
-def p_text(p: float) -> str:
-    """Return a p-value as printed, such as ``p = .040`` or ``p < .001``."""
-    return "p < .001" if p < 0.001 else f"p = {p:.3f}".replace("= 0.", "= .")

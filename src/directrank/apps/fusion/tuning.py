@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from directrank.apps.evaluation import FAIL, PASS, Margin, gate
+from directrank.apps.evaluation.significance import LEVEL
 from directrank.apps.fusion.learning import AMOUNTS, FEWEST, INNER_FOLDS, ascended_weights, random_folds
 from directrank.contracts import Measure, Monitor
 from directrank.data import QueryGroups
@@ -23,7 +24,6 @@ MOST_SIGNALS = 30
 #: Half of the window of a step, narrower than for a fusion as the start is near; and the gain of a step below
 #: which an ascent ends: what it leaves out is less than the intervals of a thousand queries.
 HALF_WIDTH, TOLERANCE = 0.1, 1e-4
-LEVEL = 0.95
 #: Digits of weights that are written; what differs relatively by less is the same.
 DIGITS, LEAST = 4, 1e-7
 

@@ -364,7 +364,7 @@ def test_a_rejected_curve_is_said_by_its_file_too():
     ):
         assert curve.rejected
         assert curve.doubts()[0].startswith("one curve of propensities does not fit all queries (goodness of")
-        assert "p < .001" in curve.doubts()[0]
+        assert "p < 0.0001" in curve.doubts()[0]
     assert rejected.to_dict()["rejected"] is True
     assert not replace(rejected, one_curve=0.04).doubts()
     assert not replace(rejected, one_curve=float("nan")).doubts()

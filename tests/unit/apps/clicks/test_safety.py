@@ -146,4 +146,4 @@ def test_the_line_of_a_safe_ranker_says_what_is_doubtful():
     log = log_of(5000)
     p = replace(estimate_propensities(log, test=False), one_curve=1e-6)
     line = safe_ranker(Regression(), good(), GROUPS, log, p).line()
-    assert "WARNING: one curve of propensities does not fit all queries (goodness of fit p < .001)" in line
+    assert "WARNING: one curve of propensities does not fit all queries (goodness of fit p < 0.0001)" in line

@@ -256,7 +256,7 @@ def _estimated(log: "ClickLog", trust: bool) -> "Propensities":
 def _print_propensities(curve: "Propensities", baselines: dict[str, "Propensities"]) -> None:
     import numpy as np
 
-    from directrank.apps.evaluation.significance import p_text
+    from directrank.apps.evaluation.significance import p_value
 
     low, high = curve.interval()
     head = ["position", "propensity", "95 % interval", *(["offset"] if curve.offset is not None else []), ""]
@@ -289,7 +289,7 @@ def _print_propensities(curve: "Propensities", baselines: dict[str, "Propensitie
     if curve.ratio == curve.ratio and curve.one_curve == curve.one_curve:
         print_paragraph(
             f"Errors by clusters of queries are {curve.ratio:.2f} times those of the model (goodness of fit "
-            f"of one curve for all queries: {p_text(curve.one_curve)}). The test sees differences between "
+            f"of one curve for all queries: p {p_value(curve.one_curve)}). The test sees differences between "
             "queries; it does not see trust bias, which shifts all queries alike (--trust)."
         )
     for doubt in curve.doubts():
@@ -369,7 +369,7 @@ def evaluate_by_clicks(
     """Print what rankings would have earned by a log; return the verdict of margins, if there are any."""
     from directrank.apps.cli.settings import read_documents
     from directrank.apps.clicks import ALARM, Pages, click_measure, evaluate_clicks
-    from directrank.apps.evaluation.significance import interval_text, p_text
+    from directrank.apps.evaluation.significance import interval_text, p_value
     from directrank.files import ReadOptions
 
     if (how == "dr") > (documents is not None) or (documents is not None) > (how in (None, "dr")):
@@ -391,15 +391,15 @@ def evaluate_by_clicks(
     cut = Pages.of(log, target_measure).cut_line(target_measure)
     gate = None
     if margins:
-        from directrank.apps.evaluation import Estimate, gate_of_estimates
+        from directrank.apps.evaluation import Gain, gate_of_gains
 
         (margin,) = margins.values()
         tested = [
-            Estimate(row.name, measure, margin, row.difference, row.error, max(row.effective_queries, 2.0))
+            Gain(row.name, measure, margin, row.difference, row.error, max(row.effective_queries, 2.0))
             for row in rows
             if row.name != baseline
         ]
-        gate = gate_of_estimates(tested, baseline or "the order shown")
+        gate = gate_of_gains(tested, baseline or "the order shown")
     if json:
         print_json({
             "measure": measure, "cut": cut or None, "baseline": baseline or "the order shown",
@@ -438,11 +438,11 @@ def evaluate_by_clicks(
     if agrees < ALARM or held_out < ALARM:
         likelier = (
             f"; held-out clicks are likelier by its own curve, by {gain:.3f} in log likelihood a click "
-            f"({p_text(held_out)})"
+            f"(p {p_value(held_out)})"
         )
         print_paragraph(
             f"WARNING: the log contradicts the propensities of {propensities}: they differ from its own "
-            f"({p_text(agrees)}){likelier * math.isfinite(held_out)}."
+            f"(p {p_value(agrees)}){likelier * math.isfinite(held_out)}."
         )
     if estimate.offset is not None and estimate.replicates is None:
         print_paragraph("Intervals do not carry the errors of offsets: estimate by --trust, without a file.")
