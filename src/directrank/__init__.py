@@ -36,7 +36,9 @@ _NAMES = {
         "DataError DataFormatError ExportError MeasureNameError MethodError ModelFormatError PluginError"
     ),
     "data": "ObservedRankings PreferenceGraph QueryGroups from_frame make_ranking",
-    "files": "Fold convert_data find_folds load_data load_letor open_store read_letor write_letor",
+    "files": (
+        "Fold ReadOptions convert_data find_folds load_data load_letor open_store read_letor write_letor"
+    ),
     "measures": "Evaluation evaluate parse_measure",
     "diagnostics": "DataCheck check_data",
     "models": "load save",
@@ -112,6 +114,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
     "RankNet",
     "RankSVM",
     "Ranker",
+    "ReadOptions",
     "Regression",
     "SoftRank",
     "StructuralPerceptron",

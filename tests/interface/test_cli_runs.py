@@ -1,12 +1,14 @@
 """`directrank evaluate` on runs, scores and qrels: what it prints and refuses."""
 
 import json
+from inspect import signature
 
 import numpy as np
 import pytest
 
 from commands import run
-from directrank import evaluate_runs
+from directrank import ReadOptions, evaluate_runs
+from directrank.apps.cli.commands import evaluating
 
 QRELS = "".join(f"{q} 0 d{d} {int(d == q % 3)}\n" for q in range(1, 9) for d in range(3))
 
@@ -76,7 +78,8 @@ def test_grades_in_place_of_codes(name, capsys, folder):
     assert (code, out.splitlines()[1:]) == (0, ["nDCG@3  1.0000", "P@3     0.6667"])
     # Gains 0, 3 and 15 from the first place on.
     value = (3 / np.log2(3) + 15 / 2) / (15 + 3 / np.log2(3))
-    result = evaluate_runs(name, {"cba": folder / "cba"}, measures=["nDCG@3"], grades={1: 4, 4: 0})
+    grade = ReadOptions(grades={1: 4, 4: 0})
+    result = evaluate_runs(name, {"cba": folder / "cba"}, measures=["nDCG@3"], how=grade)
     assert result.value("cba", "all queries", "nDCG@3", "standard") == pytest.approx(value)
     code, out, _ = run(capsys, "fuse", "abc", "cba", "--qrels", name, "--kfold", "0", "--json", *grades)
     # The run that is right has all the weight that can be learned from one query.
@@ -94,3 +97,19 @@ def test_subtopics_of_diversity_qrels(capsys, folder):
     assert "StRecall@2    0.5000" in out
     assert f"alpha_nDCG@2  {(1 + 0.5 / np.log2(3)) / (1 + 1 / np.log2(3)):.4f}" in out
     assert "P@2           1.0000" in out
+
+
+def test_measures_that_are_named_stand_beside_those_of_a_gate(capsys, folder):
+    """Exactly the default ones are named too; those that nobody named are not printed."""
+    words = ("evaluate", "qrels", "one", "two", "--baseline", "one", "--not-worse", "AP=1,P@1=1", "--json")
+    named = ("nDCG@10", "AP", "nDCG@1", "nDCG@3", "nDCG@5")
+    for more, expected in (((), ["AP", "P@1"]), (("--measures", ",".join(named)), [*named, "P@1"])):
+        code, out, _ = run(capsys, *words, *more)
+        assert (code, json.loads(out)["measures"]) == (0, expected)
+    code, _, err = run(capsys, *words, "--measures", "")
+    assert (code, "no measure is named" in err) == (2, True)
+
+
+def test_every_option_that_a_form_of_evaluate_reads_exists():
+    parameters = {*signature(evaluating.evaluate).parameters, *vars(ReadOptions())}
+    assert {name for names in evaluating.READ.values() for name in names.split()} <= parameters

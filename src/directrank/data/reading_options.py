@@ -122,6 +122,14 @@ class ReadOptions(TableOptions):
     training : ReadingRecord, optional
         How the training data of a model were read: what is not named here is as it was there, where the file
         has such columns.
+
+    Examples
+    --------
+    >>> from directrank import ReadOptions, evaluate_runs
+    >>> how = ReadOptions(grades={1: 4, 4: 1})
+    >>> result = evaluate_runs({"q": {"a": 1, "b": 4}}, {"run": {"q": {"a": 2.0, "b": 1.0}}}, how=how)
+    >>> result.mean("run", "nDCG@1", "standard")
+    1.0
     """
 
     stand_ins: Sequence[str] = ()

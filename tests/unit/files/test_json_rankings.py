@@ -90,9 +90,9 @@ def test_every_format_of_runs_has_the_same_ranking(text, tmp_path):
 
 def test_recbole_writes_types_after_the_names_of_columns(tmp_path):
     (tmp_path / "t.inter").write_text("user_id:token\titem_id:token\trating:float\n1\ta\t5\n1\tb\t0\n")
-    how = {"qid": "user_id", "docid": "item_id", "label": "rating"}
+    how = directrank.ReadOptions(qid="user_id", docid="item_id", label="rating")
     found = directrank.evaluate_runs(
-        tmp_path / "t.inter", {"r": {"1": {"b": 2, "a": 1}}}, measures=["AP"], **how
+        tmp_path / "t.inter", {"r": {"1": {"b": 2, "a": 1}}}, measures=["AP"], how=how
     )
     assert mean_ap(found) == 0.5
 

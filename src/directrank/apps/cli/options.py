@@ -7,6 +7,7 @@ from dataclasses import Field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
+from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
 import typer
@@ -132,7 +133,10 @@ def _value(name: str, kind: Any, words: Mapping[str, Any], *, checked: bool = Tr
     word, declared = words[name], _declaration(kind)
     if declared is None:
         return word
-    parse = PARSERS.get(get_args(kind)[0])
+    kind = get_args(kind)[0]
+    if word is None and NoneType in get_args(kind):
+        return None
+    parse = PARSERS.get(kind)
     if parse is not None:
         word = parse(declared[0].split()[0], () if word is None else word)
     for check in declared[2:] if checked else ():  # a dataclass checks its fields
@@ -256,7 +260,11 @@ def declared(name: str, of: type = Options) -> tuple:
     return next(get_args(field.type)[1] for field in fields(of) if field.name == name)
 
 
-Measures = Annotated[Sequence[Any] | Any, declared("measures")]
+_FLAG, _SENTENCE, _CHECK = declared("measures")
+#: None if none is named, which the default is not.
+Measures = Annotated[
+    Sequence[Any] | Any | None, (_FLAG, f"{_SENTENCE}  [default: {', '.join(Options.measures)}]", _CHECK)
+]
 Convention = Annotated[str, declared("convention")]
 Correction = Annotated[str, declared("correction")]
 Family = Annotated[str, declared("family")]

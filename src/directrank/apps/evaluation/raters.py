@@ -1,9 +1,8 @@
 """How far two sets of judgments agree, such as people's and a language model's: on grades, and on systems."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,13 +94,7 @@ def agreement(
     judges: Sequence[str] | None = None,
     measure: str | Measure = DEFAULT_MEASURE,
     random_state: int = 0,
-    qid: str | None = None,
-    label: str | None = None,
-    docid: str | None = None,
-    missing: str | float | None = None,
-    run_columns: Mapping[str, str] | None = None,
-    chunks: str | PathLike | Mapping[str, str] | None = None,
-    chunk_score: str = "max",
+    how: ReadOptions | None = None,
 ) -> Agreement:
     """Compare two sets of judgments: their grades, and the order of systems under each.
 
@@ -118,14 +111,8 @@ def agreement(
         The measure that orders systems, over the queries that both have judged.
     random_state : int, default=0
         Of the resampled queries.
-    qid, label, docid : str, optional
-        Columns of tables of judgments, of both; guessed by their names by default.
-    missing : {"nan", "error", "query_min"} or float, optional
-        The meaning of NULL in labelled documents.
-    run_columns : mapping of str to str, optional
-        Columns of tables of runs by their role, as in `evaluate_runs`.
-    chunks, chunk_score
-        Documents of runs are chunks, as in `fold_chunks`.
+    how : ReadOptions, optional
+        Columns of tables, of both judgments; guessed by their names by default.
 
     Returns
     -------
@@ -142,16 +129,7 @@ def agreement(
        partial credit", Psychological Bulletin 70, 1968.
     .. [2] K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
     """
-    how = ReadOptions(
-        qid=qid,
-        label=label,
-        docid=docid,
-        features=(),
-        missing=missing,
-        run_columns=run_columns or {},
-        chunks=chunks,
-        chunk_score=chunk_score,
-    )
+    how = replace(how or ReadOptions(), features=())  # Measures read none.
     if (judges is None) == (second is None):
         raise ValueError("give two sets of judgments, or one table and two judges: columns of it")
     if judges is None:

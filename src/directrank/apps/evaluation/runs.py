@@ -86,7 +86,7 @@ class Judged:
         self._grades: np.ndarray | None = None  # Of a mapping, in which some may be below 0
         #: Whether documents without names are called by their row numbers, as LETOR text and arrays allow.
         self._numbered = True
-        self._how = how = how or ReadOptions(features=())
+        self._how = how = replace(how or ReadOptions(), features=())  # Measures read none.
         self.source = "data"
         self._read(data, how)
         if how.grades and self.groups is not None and self._grades is None:

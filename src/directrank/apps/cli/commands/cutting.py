@@ -1,7 +1,6 @@
 """`directrank cutoff`: where to stop, with a promise."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -141,7 +140,7 @@ def _judged_scores(data: Path, run: Path, how: Any) -> tuple["np.ndarray", "np.n
 
     from directrank.apps.evaluation import Judged
 
-    one = Judged(data, replace(how, features=())).submission(run.name, run)
+    one = Judged(data, how).submission(run.name, run)
     remark(*(f"note: {note}" for note in one.notes))
     queries = one.queries
     relevance, query = np.empty(queries.n_docs), np.empty(queries.n_docs, np.int64)

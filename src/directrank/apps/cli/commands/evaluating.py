@@ -1,10 +1,11 @@
 """`directrank evaluate`, `agreement` and `fuse`: rankings made elsewhere, and judgments."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from directrank.apps.cli.commands.clicks import (
     Context,
@@ -14,6 +15,8 @@ from directrank.apps.cli.commands.clicks import (
     Logging,
     evaluate_by_clicks,
 )
+from directrank.apps.cli.commands.cutting import evaluate_cutoff
+from directrank.apps.cli.commands.judging import evaluate_with_judge
 from directrank.apps.cli.failures import DONE, UNMET, UsageError, gate_code, usage
 from directrank.apps.cli.options import (
     JSON,
@@ -45,12 +48,25 @@ from directrank.apps.cli.output import (
 )
 from directrank.apps.cli.settings import check_file, check_page, read_documents
 from directrank.apps.experiments.options import Options
+from directrank.data.reading_options import ReadOptions
 from directrank.errors import DataError
 from directrank.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
     from directrank.apps.evaluation import Ceiling
     from directrank.apps.experiments import CategoryMean, Comparison
+    from directrank.contracts import Measure
+
+#: The forms of `evaluate`, by the option that asks for each, and what it reads beside DATA and RUN: rankings
+#: by judgments; by a log of clicks; by people's and a machine's judgments; and what a cut-off keeps of them.
+_READING = " ".join(get_args(ReadingStored)[1])
+READ = {
+    "": "measures gains convention baseline not_worse tolerate_unclear correction family per_query unjudged "
+    f"ceiling by queries report without_self model {_READING}",
+    "clicks": "propensities context how documents measures baseline not_worse tolerate_unclear",
+    "judge": f"measures gains baseline queries_needed model {_READING}",
+    "cutoff": f"model {_READING}",
+}
 
 
 def evaluate(
@@ -76,7 +92,7 @@ def evaluate(
     context: Context = (),
     how: How = None,
     documents: Documents = None,
-    measures: Measures = Options.measures,
+    measures: Measures = None,
     gains: Annotated[
         str | None,
         option(
@@ -155,172 +171,150 @@ def evaluate(
     As in trec_eval, documents without a judgment are not relevant, and judged queries that a run does not
     hold count 0; lines on standard error count both.
     """
-    if gains is not None:
-        from directrank.measures import with_gains
-
-        named, measures = measures, [with_gains(measure, gains) for measure in measures]
-        if [*named] == measures:
-            raise UsageError(
-                f"--gains {gains}: name a measure with gains of grades, such as nDCG@10 or DCG@10"
-            )
-    forms = {"clicks": clicks, "judge": judge, "cutoff": cutoff}
-    modes = [name for name, file in forms.items() if file is not None]
-    if len(modes) > 1:
-        raise UsageError(f"--{modes[0]} and --{modes[1]}: give one of them")
-    mode = modes[0] if modes else None
-    if mode is not None:
-        given = {
-            "--convention": convention != Options.convention, "--correction": correction != "holm",
-            "--family": family != "measure", "--not-worse": bool(not_worse) and mode != "clicks",
-            "--per-query": per_query,
-            "--unjudged": unjudged, "--ceiling": ceiling, "--by": by, "--queries": queries,
-            "--report": report, "--without-self": without_self,
-            "--chunks": mode == "clicks" and reading.chunks is not None,
-        }  # fmt: skip
-        if unread := [flag for flag, value in given.items() if value]:
-            raise UsageError(f"{unread[0]}: evaluate --{mode} does not read it; omit one of them")
+    form = _form({**locals(), **vars(reading)})
+    reported = _reported(measures, gains, not_worse, form)
+    margins: Any = not_worse
     if clicks is not None:
-        from directrank.measures import parse_measure
-
-        reported = tuple(parse_measure(measure).name for measure in measures)
-        by_clicks: Any = not_worse
-        reported = (tuple(by_clicks) or ("DCG@10",)) if reported == Options.measures else reported
-        if len(reported) != 1:
-            raise UsageError("--measures: name one measure with --clicks: DCG, P or RBP")
-        if by_clicks and [*by_clicks] != [*reported]:
-            raise UsageError(f"--not-worse: name the measure of --clicks, {reported[0]}")
-        runs = [data, *(runs or ())]
         gate = evaluate_by_clicks(
-            clicks, runs, propensities, reported[0], baseline, reading=Logging(context=context), how=how,
-            documents=documents, json=json, margins=by_clicks,
+            clicks, [data, *(runs or ())], propensities, reported[0].name, baseline,
+            reading=Logging(context=context), how=how, documents=documents, json=json, margins=margins,
         )  # fmt: skip
         return DONE if gate is None else gate_code(gate, tolerate_unclear)
-    if context or any(option is not None for option in (propensities, how, documents)):
-        raise UsageError("--propensities, --context, --how and --documents: these go with --clicks")
-    if not runs and model is None:
-        raise UsageError("Missing argument 'RUN…', or --model. See `directrank evaluate --help`.")
+    if not runs and (form or model is None):
+        missing = "Missing argument 'RUN…'" + ", or --model" * (not form)
+        raise UsageError(f"{missing}. See `directrank evaluate --help`.")
     if not_worse and baseline is None:
         raise UsageError("--not-worse: name the run to compare with by --baseline")
-    if not_worse:
-        from directrank.measures import distinct_measures
-
-        # Measures that nobody named would stand before the answer.
-        asked = distinct_measures(measures)
-        by_default = tuple(measure.name for measure in asked) == Options.measures
-        measures = distinct_measures([*(() if by_default else asked), *not_worse])
-    read_as, ranker = replace(reading, features=()), None
-    judged: Any = data
-    rankings: dict[str, Any] = {run.name: run for run in runs or ()}
-    if model is not None:
-        from directrank.models import load
-
-        ranker = load(model)
-        if not runs:
-            judged = read_documents(data, ranker.read_options(reading))
-            rankings = {model.name: ranker.predict(judged)}
-        else:
-            from directrank.files import columns_line
-
-            read_as = replace(read_as, training=ranker.reading_)
-            if line := columns_line(data, read_as):
-                remark(line)
-    if queries_needed is not None and judge is None:
-        raise UsageError("--queries-needed: give a machine's judgments by --judge")
-    if not runs and (judge is not None or cutoff is not None):
-        raise UsageError("Missing argument 'RUN…'. See `directrank evaluate --help`.")
+    if queries is not None and by is None:
+        raise UsageError("--queries: name a column of it by --by")
+    judged, rankings, read_as = _judged_and_ranked(data, runs, model, reading)
     if judge is not None:
-        from directrank.apps.cli.commands.judging import evaluate_with_judge
-
-        evaluate_with_judge(data, runs or (), judge, measures, baseline, queries_needed, read_as, json=json)
+        evaluate_with_judge(data, rankings, judge, reported, baseline, queries_needed, read_as, json=json)
         return DONE
     if cutoff is not None:
-        from directrank.apps.cli.commands.cutting import evaluate_cutoff
-
-        evaluate_cutoff(cutoff, data, runs or (), read_as, json=json)
+        evaluate_cutoff(cutoff, data, rankings, read_as, json=json)
         return DONE
     if report is not None:
         check_page(report, "--report", data, *(runs or ()), printing=True)
-    if queries is not None and by is None:
-        raise UsageError("--queries: name a column of it by --by")
-    alone = len(rankings) == 1 and len(runs or "1") == 1 and not (report or baseline or ceiling or by)
+    alone = len(rankings) == 1 and not (report or baseline or ceiling or by)
     if unjudged and not alone:
         raise UsageError("--unjudged: give one run, without --report, --baseline, --ceiling and --by")
     if alone:
-        (one,) = rankings.items()
-        _evaluate_one(judged, one, measures, convention, per_query, unjudged, read_as, without_self, json)
+        _evaluate_one(
+            judged, rankings, reported, convention, per_query, unjudged, read_as, without_self, json
+        )
         return DONE
+    from directrank.apps.evaluation import ceiling as ceilings
+    from directrank.apps.experiments import by_category, query_categories
     from directrank.apps.experiments.results.evaluated import evaluate_runs
 
+    shared: Any = {
+        "measures": reported, "convention": convention, "how": read_as, "without_self": without_self
+    }  # fmt: skip
     with usage() if baseline is None else usage(f"--baseline {baseline}"):
         result = evaluate_runs(
-            judged, runs or rankings, measures=measures, convention=convention, baseline=baseline,
-            correction=correction, family=family, missing=read_as.missing, qid=read_as.qid,
-            label=read_as.label, docid=read_as.docid, run_columns=read_as.run_columns, verify=read_as.verify,
-            chunks=read_as.chunks, chunk_score=read_as.chunk_score, grades=read_as.grades,
-            without_self=without_self, ranker=ranker, diagnostics=report is not None,
-            command=["directrank", *sys.argv[1:]],
+            judged, rankings, baseline=baseline, correction=correction, family=family,
+            diagnostics=report is not None, command=["directrank", *sys.argv[1:]], **shared,
         )  # fmt: skip
     if report is not None:
         from directrank.apps.report import write_report
 
         write_report(result, report)
-    from directrank.apps.evaluation import ceiling as ceilings
-    from directrank.apps.experiments import by_category, query_categories
-
-    parts, tops = [], []
-    if by is not None:
-        parts = by_category(result, query_categories(queries or data, by, reading.qid))
-    if ceiling:
-        tops = ceilings(
-            judged, runs or rankings, measures=measures, convention=convention, how=read_as,
-            without_self=without_self,
-        )  # fmt: skip
-    margins: Any = not_worse
+    parts = by_category(result, query_categories(queries or data, by, reading.qid)) if by else None
+    tops = ceilings(judged, rankings, **shared) if ceiling else None
     gate = result.gate(margins) if margins else None
-    code = DONE if gate is None else gate_code(gate, tolerate_unclear)
     if json:
-        more: dict[str, Any] = {} if gate is None else {"gate": gate.to_dict()}
-        more |= {"categories": [part.to_dict() for part in parts]} if by is not None else {}
-        more |= {"ceiling": [top.to_dict() for top in tops]} if ceiling else {}
-        print_json({**result.to_dict(), **more})
-        return code
-    remark(*(f"note: {note}" for note in result.content.data_check.lines))
-    if per_query:
-        _print_queries(result)
-    print_table(result.headline(convention))
-    _print_differences(result)
-    lines = [line for name in result.measures if (line := result.lead_line(convention, name))]
-    if within := result.content.significance[convention].within():
-        lines.append(f"{within[0].upper()}{within[1:]}.")
-    print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))
-    if tops:
-        _print_ceilings(tops)
-    if by is not None:
-        _print_categories(by, parts)
-    if gate is not None:
-        print_gate(gate)
-    if report is not None:
-        remark(f"Written: {report}")
-    return code
+        rows = {"categories": parts, "ceiling": tops}
+        more = {name: [row.to_dict() for row in of] for name, of in rows.items() if of is not None}
+        print_json({**result.to_dict(), **({} if gate is None else {"gate": gate.to_dict()}), **more})
+    else:
+        _print_comparison(result, per_query)
+        if tops:
+            _print_ceilings(tops)
+        if by and parts is not None:
+            _print_categories(by, parts)
+        if gate is not None:
+            print_gate(gate)
+        if report is not None:
+            remark(f"Written: {report}")
+    return DONE if gate is None else gate_code(gate, tolerate_unclear)
+
+
+def _form(words: Mapping[str, Any]) -> str:
+    """Return the form of `evaluate` that is wanted, of its values by name; refuse what it does not read."""
+    forms = [name for name in READ if words.get(name) is not None]
+    if len(forms) > 1:
+        raise UsageError(f"--{forms[0]} and --{forms[1]}: give one of them")
+    form = forms[0] if forms else ""
+    defaults = {name: one.default for name, one in signature(evaluate).parameters.items()}
+    defaults |= vars(ReadOptions())
+    for name, value in words.items():
+        of = [each for each, names in READ.items() if name in names.split()]
+        if of and form not in of and value and value != defaults[name]:
+            flag = "--grade" if name == "grades" else f"--{name.replace('_', '-')}"
+            if not form:
+                raise UsageError(f"{flag}: it goes with --{of[0]}")
+            raise UsageError(f"{flag}: evaluate --{form} does not read it; omit one of them")
+    return form
+
+
+def _reported(
+    measures: Sequence["Measure"] | None, gains: str | None, not_worse: Iterable[str], form: str
+) -> Sequence["Measure"]:
+    """Return the measures to print: those named, and those of a gate; or else the usual ones."""
+    from directrank.measures import distinct_measures, with_gains
+
+    usual = ("DCG@10",) if form == "clicks" else Options.measures
+    reported = distinct_measures(measures or (() if not_worse and gains is None else usual))
+    if gains is not None:
+        plain, reported = reported, tuple(with_gains(measure, gains) for measure in reported)
+        if reported == plain:
+            raise UsageError(
+                f"--gains {gains}: name a measure with gains of grades, such as nDCG@10 or DCG@10"
+            )
+    reported = distinct_measures([*reported, *not_worse])
+    if form == "clicks" and len(reported) > 1:
+        names = ", ".join(measure.name for measure in reported)
+        raise UsageError(f"--clicks has one measure, DCG, P or RBP, and {names} are named; name one")
+    return reported
+
+
+def _judged_and_ranked(
+    data: Path, runs: list[Path] | None, model: Path | None, reading: ReadOptions
+) -> tuple[Any, Any, ReadOptions]:
+    """Return the judged data, the rankings of them, and how files are read: as the data of a model were."""
+    if model is None:
+        return data, runs, reading
+    from directrank.files import columns_line
+    from directrank.models import load
+
+    ranker = load(model)
+    if not runs:
+        documents = read_documents(data, ranker.read_options(reading))
+        return documents, {model.name: ranker.predict(documents)}, reading
+    how = replace(reading, training=ranker.reading_, features=())
+    remark(*filter(None, [columns_line(data, how)]))
+    return data, runs, how
 
 
 def _evaluate_one(
-    data: Any, labelled: tuple[str, Any], measures: Sequence[str], convention: str, per_query: bool,
-    unjudged: bool, how: Any, without_self: bool, json: bool,
+    data: Any, rankings: Any, measures: Sequence["Measure"], convention: str, per_query: bool,
+    unjudged: bool, how: ReadOptions, without_self: bool, json: bool,
 ) -> None:  # fmt: skip
-    from directrank.apps.evaluation import Judged, definition_notes
+    """Print the measures of one ranking, and bounds over documents without a judgment."""
+    from directrank.apps.evaluation import Judged, definition_notes, named_runs
     from directrank.files import refuse_absent_columns
     from directrank.measures import evaluate as measured
-    from directrank.measures import parse_measure
 
-    refuse_absent_columns([data, labelled[1]], how)
+    ((label, ranking),) = named_runs(rankings).items()
+    refuse_absent_columns([data, ranking], how)
     judged = Judged(data, how, without_self=without_self)
-    one = judged.submission(*labelled)
+    one = judged.submission(label, ranking)
     result = measured(
         one.queries, one.scores, measures=measures, convention=convention, per_query=per_query,
         retrieved=one.retrieved, unjudged=unjudged,
     )  # fmt: skip
-    definitions = definition_notes([*map(parse_measure, measures)], convention, judged, [one])
+    definitions = definition_notes(measures, convention, judged, [one])
     notes = [*judged.notes, *one.notes, *definitions]
     if json:
         print_json({**result.to_dict(), "notes": notes})
@@ -332,6 +326,20 @@ def _evaluate_one(
         print_columns(["qid", *result], list(zip(map(str, result.qid.tolist()), *texts, strict=True)))
         print()
     print(result)
+
+
+def _print_comparison(result: "Comparison", per_query: bool) -> None:
+    """Print the means of runs, and which differences are significant."""
+    convention = result.conventions[0]
+    remark(*(f"note: {note}" for note in result.content.data_check.lines))
+    if per_query:
+        _print_queries(result)
+    print_table(result.headline(convention))
+    _print_differences(result)
+    lines = [line for name in result.measures if (line := result.lead_line(convention, name))]
+    if within := result.content.significance[convention].within():
+        lines.append(f"{within[0].upper()}{within[1:]}.")
+    print(*([""] * bool(lines)), *lines, sep="\n", end="\n" * bool(lines))
 
 
 def _print_queries(result: "Comparison") -> None:
@@ -487,16 +495,13 @@ def agreement(
     from directrank.apps.evaluation import agreement as compared
 
     ranked = [*(runs or ())]
-    judges = judges or None
     if judges is not None and second is not None:
         ranked, second = [second, *ranked], None
     if judges is None and second is None:
         raise UsageError("Missing argument 'SECOND', or --judges. See `directrank agreement --help`.")
     with usage():
         agreed = compared(
-            first, second, ranked, judges=judges, measure=measure, random_state=seed,
-            qid=reading.qid, label=reading.label, docid=reading.docid, missing=reading.missing,
-            run_columns=reading.run_columns, chunks=reading.chunks, chunk_score=reading.chunk_score,
+            first, second, ranked, judges=judges, measure=measure, random_state=seed, how=reading,
         )  # fmt: skip
     if json:
         largest = [difference._asdict() for difference in agreed.most[: max(most, 0)]]
@@ -631,9 +636,8 @@ def fuse(
             fusion = Fusion(measure, normalise=normalise, rule=rule, random_state=seed)
         else:
             fusion = Fusion.load(model)
-        how = replace(reading, features=())
-        refuse_absent_columns([*runs, *([qrels] * (qrels is not None))], how)
-        loaded = _read_runs(runs, qrels, how, without_self)
+        refuse_absent_columns([*runs, *([qrels] * (qrels is not None))], reading)
+        loaded = _read_runs(runs, qrels, reading, without_self)
         if model is None:
             fusion.fit(loaded)
             folds = min(kfold, fusion.n_judged_)

@@ -137,7 +137,7 @@ def _of_fusion(
     from directrank.apps.fusion import Runs
 
     with usage():
-        ranked = fusion.explain(Runs.read(runs, how=replace(reading, features=())), query)
+        ranked = fusion.explain(Runs.read(runs, how=reading), query)
     chosen = _chosen(docs, [document.docid for document in ranked], [0, 1][: len(ranked)], query)
     rest = chosen[1:] or list(range(len(ranked)))
     contributions = []

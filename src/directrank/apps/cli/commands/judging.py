@@ -16,7 +16,7 @@ HEAD = ("by people, 95 % interval", "with the judge", "weight")
 
 
 def evaluate_with_judge(
-    data: Path, runs: Sequence[Path], judge: Path, measures: Sequence[str], baseline: str | None,
+    data: Path, runs: Sequence[Path], judge: Path, measures: Sequence[Any], baseline: str | None,
     width: float | None, how: Any, *, json: bool,
 ) -> None:  # fmt: skip
     """Print each measure, or its difference to the baseline, with and without a machine's judgments."""

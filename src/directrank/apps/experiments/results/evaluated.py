@@ -2,11 +2,10 @@
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from directrank.apps.evaluation import Judged, Submission, definition_notes, named_runs
@@ -48,17 +47,8 @@ def evaluate_runs(
     baseline: str | None = None,
     correction: str = "holm",
     family: str = "measure",
-    missing: str | float | None = None,
-    qid: str | None = None,
-    label: str | None = None,
-    docid: str | None = None,
-    run_columns: Mapping[str, str] | None = None,
-    chunks: str | os.PathLike | Mapping[str, str] | None = None,
-    chunk_score: str = "max",
-    grades: Mapping[float, float] = MappingProxyType({}),
+    how: ReadOptions | None = None,
     without_self: bool = False,
-    verify: bool = True,
-    ranker: Any = None,
     diagnostics: bool = True,
     command: Sequence[str] = (),
 ) -> Comparison:
@@ -84,24 +74,12 @@ def evaluate_runs(
         The correction for testing many pairs.
     family : {"measure", "all"}, default="measure"
         The tests that it covers: the pairs of each measure, or those of all measures.
-    missing : {"nan", "error", "query_min"} or float, optional
-        The meaning of NULL in labelled documents.
-    qid, label, docid : str, optional
-        Columns of a table of labelled documents; guessed by their names by default.
-    run_columns : mapping of str to str, optional
-        Columns of tables of runs by their role: qid, docid, score or rank. By default as those of labelled
-        documents, or by their names; the only other number is the score.
-    chunks, chunk_score
-        Documents of runs are chunks, as in `fold_chunks`.
-    grades : mapping of float to float, optional
-        Grades of the judgments in place of others, such as ``{1: 4, 4: 1}``.
+    how : ReadOptions, optional
+        Columns of tables, chunks, and grades in place of others; columns are guessed by their names by
+        default. ``ReadOptions(training=ranker.reading_)`` reads columns as a ranker's training data.
     without_self : bool, default=False
         Leave out documents that are called like their query, of runs and of judgments, as collections need
         whose queries are documents (ArguAna, Quora).
-    verify : bool, default=True
-        Compare the features of a store with their digests.
-    ranker : Ranker, optional
-        A fitted ranker: columns that are not named are those of its training data.
     diagnostics : bool, default=True
         Whether to compute what only the page shows: curves and the effect of ties.
     command : sequence of str, optional
@@ -136,21 +114,7 @@ def evaluate_runs(
     if baseline is not None and not _labels_of(baseline, rankings) and Path(baseline).is_file():
         rankings[baseline] = Path(baseline)
     against = None if baseline is None else _label_of(baseline, rankings)
-    training = None if ranker is None else ranker.reading_
-    how = ReadOptions(
-        qid=qid,
-        label=label,
-        docid=docid,
-        features=(),
-        missing=missing,
-        verify=verify,
-        training=training,
-        run_columns=run_columns or {},
-        chunks=chunks,
-        chunk_score=chunk_score,
-        grades=grades,
-    )
-    refuse_absent_columns([data, *rankings.values()], how)
+    refuse_absent_columns([data, *rankings.values()], how or ReadOptions())
     judged = Judged(data, how, without_self=without_self)
     submissions = [judged.submission(label, run) for label, run in rankings.items()]
     for submission in submissions if not command else ():  # The command line prints all notes.
