@@ -142,6 +142,8 @@ class Measure(Protocol):
     graded: ClassVar[bool] = True
     #: Whether all values lie in [0, 1].
     bounded: ClassVar[bool] = True
+    #: Whether neither larger nor smaller values are better, as of a number of documents.
+    neutral: ClassVar[bool] = False
     #: Whether it takes real labels (`directrank.data.RealLabels`), in which it is linear.
     takes_real: ClassVar[bool] = False
     #: The rank of documents that a run does not hold: "infinite", so that they add nothing; "beyond" for a

@@ -113,3 +113,14 @@ def test_measures_that_are_named_stand_beside_those_of_a_gate(capsys, folder):
 def test_every_option_that_a_form_of_evaluate_reads_exists():
     parameters = {*signature(evaluating.evaluate).parameters, *vars(ReadOptions())}
     assert {name for names in evaluating.READ.values() for name in names.split()} <= parameters
+
+
+def test_no_run_is_better_by_a_number_of_documents(capsys, folder):
+    """Of one document a query and of three the mean number is 1 and 3; AP of the relevant one alone is 1."""
+    words = ("evaluate", "qrels", "good", "one", "--measures", "NumRet,NumRel,Judged,AP")
+    code, out, _ = run(capsys, *words)
+    rows = [line.split() for line in out.splitlines()[2:4]]
+    assert (code, rows[0]) == (0, ["good", "(a)", "1.0000", "1.0000", "1.0000", "1.0000*", ">b"])
+    assert [word for word in rows[1] if "*" in word or ">" in word] == []
+    assert "by NumRet" not in out
+    assert "by Judged" not in out

@@ -348,7 +348,7 @@ def known_column(name: str, names: Sequence[str], where: str, why: str = "") -> 
     if name in names:
         return name
     similar = {name.lower(): name for name in reversed(names)}
-    close = get_close_matches(name.lower(), similar, 1)
+    close = get_close_matches(name.lower(), similar, 1, 0.7)  # brand and grade are .6 alike
     hint = f"did you mean {similar[close[0]]!r}?" if close else f"the columns are {listed(names)}"
     raise DataError(f"{where}: no column {name!r}{why}; {hint}")
 

@@ -322,6 +322,8 @@ def validated(
     from sklearn.utils.validation import validate_data
 
     options: Any = {"dtype": dtype, "order": "C", "ensure_all_finite": "allow-nan" if finite else False}
+    if not training and getattr(X, "shape", ())[:1] == (0,):
+        raise DataError("X has no rows; expected the features of one document or more")
     trained = not training and hasattr(ranker, "feature_names_in_")
     numbers: Any = numeric(X, dtype, trained=trained)
     with np.errstate(over="ignore"):  # Numbers beyond the type are refused as infinite.

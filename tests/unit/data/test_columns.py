@@ -1,5 +1,7 @@
 """What columns hold: text that is no number, second labels, ids, and tables that are hard to read."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,6 +10,7 @@ import pytest
 
 from directrank import RankSVM, from_frame
 from directrank.data import QueryGroups
+from directrank.data.columns import known_column
 from directrank.errors import DataError
 from directrank.files import load_data
 from directrank.files.scores import score_columns, trec_text
@@ -121,3 +124,13 @@ class TestRecommenders:
         assert "no column is called like a label" in problem_of(
             lambda: from_frame(frame.drop(columns="relevance"))
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("brands", "did you mean 'brand'?"), ("lable", "did you mean 'label'?"), ("grade", "the columns are")],
+)
+def test_only_a_name_that_is_much_alike_is_proposed(name, hint):
+    """Of 'grade' and 'brand' three letters of five are in one order."""
+    with pytest.raises(DataError, match=f"no column '{name}'; {re.escape(hint)}"):
+        known_column(name, ["qid", "label", "brand"], "t.csv")

@@ -89,6 +89,13 @@ def test_a_missing_cell_is_missing_in_every_form(cell):
     assert ranker.predict(frame) == pytest.approx(ranker.predict(by_hand), rel=1e-6)
 
 
+@pytest.mark.parametrize("X", [np.empty((0, 3)), FRAME[:0]], ids=["array", "frame"])
+def test_no_rows_are_said(X):
+    with pytest.raises(DataError, match=r"^X has no rows; expected the features of one document or more$"):
+        fitted(Regression()).predict(X)
+    assert fitted(Regression()).rank(X).tolist() == []
+
+
 @pytest.mark.parametrize(
     "documents", ["{}", "", b"{}", bytearray(b"{}"), Path("{}"), np.str_("{}")], ids=repr
 )

@@ -110,6 +110,7 @@ class Judged(Definition):
 
     meaning: ClassVar = "The share of documents with a judgment among the first k, or in a shorter list."
     graded: ClassVar = False
+    neutral: ClassVar = True
     unretrieved: ClassVar = "counted"
 
     cutoff: int | None = None

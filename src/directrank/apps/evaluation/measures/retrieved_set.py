@@ -135,6 +135,7 @@ class NumRel(RetrievedSet):
     aliases: ClassVar = ("num_rel",)
     meaning: ClassVar = "The number of relevant documents of a query, in the mean over queries."
     bounded: ClassVar = False
+    neutral: ClassVar = True
 
     def of_counts(self, hits: np.ndarray, retrieved: np.ndarray, relevant: np.ndarray) -> np.ndarray:
         """All relevant documents."""
@@ -161,6 +162,7 @@ class NumRet(RetrievedSet):
         "The number of documents that the run holds of a query, or, with rel=1, of relevant ones among them."
     )
     bounded: ClassVar = False
+    neutral: ClassVar = True
 
     _: KW_ONLY
     rel: float = parameter(0, grade)

@@ -356,7 +356,9 @@ class Comparison:
         if tests.baseline not in (None, first):
             second = tests.baseline
         pair = tests.pair(measure, first, second)
-        if pair is None or not (line := tests.power_line(measure, pair)):
+        if self.content.smallest_is_best(measure) is None or pair is None:
+            return ""
+        if not (line := tests.power_line(measure, pair)):
             return ""
         return f"{first} leads {second} by {measure}, which may be chance. {line}"
 
@@ -418,7 +420,7 @@ class Comparison:
             "; ".join(notes),
             self.measures,
             [(row, [self.mean(row, name, convention) for name in self.measures]) for row in self.methods],
-            [self.is_error(measure) for measure in self.measures],
+            [self.content.smallest_is_best(measure) for measure in self.measures],
             letters,
             marks,
             open_ended,
@@ -431,7 +433,7 @@ class Comparison:
             "outside the family of tests",
             self.measures,
             [(row, [self.mean(row, name, convention) for name in self.measures]) for row in self.references],
-            [self.is_error(measure) for measure in self.measures],
+            [self.content.smallest_is_best(measure) for measure in self.measures],
         )
 
     def by_fold(self, convention: str, measure: str) -> Table:
@@ -442,7 +444,7 @@ class Comparison:
             rows.append((method, [*values, self.mean(method, measure, convention)]))
         title = f"{self.dataset}: test {measure} by fold, convention {convention}"
         columns = [*self.folds, "mean"]
-        return Table(title, "", columns, rows, [self.is_error(measure)] * len(columns))
+        return Table(title, "", columns, rows, [self.content.smallest_is_best(measure)] * len(columns))
 
     def best_on_validation(self, among: Container[str] | None = None) -> str | None:
         """Return the method with the highest mean validation value; None if none has one on every fold."""

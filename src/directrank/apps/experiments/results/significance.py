@@ -72,7 +72,8 @@ def significance(
         intervals={measure: _intervals(result, convention, measure, finished) for measure in result.measures},
     )
     better_than = {
-        measure: _better_than(tests, measure, result.is_error(measure)) for measure in result.measures
+        measure: _better_than(tests, measure, result.content.smallest_is_best(measure))
+        for measure in result.measures
     }
     winner = result.best_on_validation()
     against = [(winner, reference) for reference in result.references if winner in finished]
@@ -147,10 +148,10 @@ def _differences(
     return differences[np.isfinite(differences).all(axis=1)]
 
 
-def _better_than(tests: Significance, measure: str, error: bool) -> dict[str, str]:
+def _better_than(tests: Significance, measure: str, error: bool | None) -> dict[str, str]:
     beaten: dict[str, list[str]] = {name: [] for name in tests.letters}
     for pair in tests.pairs[measure]:
-        if tests.significant(pair) and pair.difference:
+        if error is not None and tests.significant(pair) and pair.difference:
             ahead = (pair.difference > 0) != error
             winner, loser = (pair.method, pair.baseline)[:: 1 if ahead else -1]
             beaten[winner].append(tests.letters[loser])

@@ -23,16 +23,17 @@ class Printed(NamedTuple):
 class Table:
     """A table of values in [0, 1]: a label a row, None where a method failed.
 
-    `errors` says of which columns smaller is better, `letters` are those of the rows if differences were
-    tested, and `marks`, of each row and column, the letters of the rows that this one is significantly better
-    than. The rows of `unfinished` labels, of which a model did not converge, are printed with a dagger.
+    `errors` says of which columns smaller is better, None where no value is, `letters` are those of the rows
+    if differences were tested, and `marks`, of each row and column, the letters of the rows that this one is
+    significantly better than. The rows of `unfinished` labels, of which a model did not converge, are printed
+    with a dagger.
     """
 
     title: str
     caption: str
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[float | None]]]
-    errors: Sequence[bool]
+    errors: Sequence[bool | None]
     letters: Sequence[str] = ()
     marks: Sequence[Sequence[str]] = ()
     unfinished: Collection[str] = ()
@@ -43,9 +44,9 @@ class Table:
     def best(self, row: int, column: int) -> bool:
         """Whether a value is printed the same as the best of its column, among two or more rows."""
         values = [self.text(row, column) for row in range(len(self.rows))]
-        present = [value for value in values if value]
-        best = min if self.errors[column] else max
-        return len(present) > 1 and values[row] == best(present)
+        present, error = [value for value in values if value], self.errors[column]
+        best = min if error else max
+        return error is not None and len(present) > 1 and values[row] == best(present)
 
     def text(self, row: int, column: int) -> str:
         """Return a value as printed, or an empty text."""

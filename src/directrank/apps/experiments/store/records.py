@@ -511,6 +511,11 @@ class Results(Record):
         """Whether a measure is printed as an error, so that smaller is better."""
         return self._measure(measure).is_error
 
+    def smallest_is_best(self, measure: str) -> bool | None:
+        """Whether the smallest value of a measure is the best; None where no value is."""
+        neutral = measure not in self.own_measures and parse_measure(measure).neutral
+        return None if neutral else self.is_error(measure)
+
     def meaning(self, measure: str) -> tuple[str, str]:
         """Return the name of a measure without parameters, and its sentence for newcomers."""
         description = self._measure(measure)
