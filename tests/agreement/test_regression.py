@@ -24,13 +24,6 @@ def least_squares(X, y):
     return np.linalg.lstsq(with_one, y, rcond=None)[0][:-1]
 
 
-def test_equals_least_squares_with_intercept():
-    for seed in range(5):
-        X, y, qid = rows(seed)
-        fitted = Regression().fit(X, y, qid=qid)
-        np.testing.assert_allclose(fitted.scorer_.coefficients, least_squares(X, y), rtol=1e-10, atol=1e-12)
-
-
 def test_equals_least_squares_where_singular():
     # Predictions are unique where coefficients are not.
     X, y, qid = rows(7)

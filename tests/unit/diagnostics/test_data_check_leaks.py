@@ -42,14 +42,6 @@ def finding_of(groups):
 
 
 class TestAgreements:
-    def test_by_hand(self):
-        # Grades 2, 1, 0, 0, of which five pairs differ. The first feature orders one wrongly (0.5 < 0.7), the
-        # second ties two and orders three rightly, the third orders all wrongly, the fourth none; of the
-        # fifth, missing values are the least.
-        X = np.array([[3, 1, 0, 5, 2], [0.5, 0, 1, 5, 1], [0.7, 0, 2, 5, np.nan], [0.1, 0, 3, 5, np.nan]])
-        expected = [(4 - 1) / 5, 1.0, -1.0, np.nan, 1.0]
-        np.testing.assert_array_equal(agreements(X.astype(np.float32), np.array([2.0, 1, 0, 0])), expected)
-
     def test_they_are_those_of_all_pairs(self):
         rng = np.random.default_rng(3)
         grades = np.sort(rng.integers(0, 4, 15))[::-1].astype(float)
