@@ -197,11 +197,7 @@ def test_compare_by_clicks_has_the_grid_and_the_seeds_of_a_comparison(capsys, fo
 
 
 def test_measures_of_a_fit_by_clicks(capsys, folder):
-    names = ",".join(["qid", "docid", *(f"f{i}" for i in range(GROUPS.X.shape[1]))])
-    rows = zip(GROUPS.qid, range(1, GROUPS.n_docs + 1), GROUPS.X.tolist(), strict=True)
-    (folder / "docs.csv").write_text(
-        "\n".join([names, *(",".join(map(str, [q, d, *x])) for q, d, x in rows)]) + "\n"
-    )
+    documents(folder, "docs.csv", graded=False)
     fit = ("--clicks", "log.csv", "-o", "m.dr", "--json")
     code, out, _ = run(capsys, "fit", "lambdarank", "docs.csv", *fit, "--measure", "P@5")
     assert (code, json.loads(out)["method"]) == (0, "lambdarank(ClickP@5)")

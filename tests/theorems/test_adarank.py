@@ -13,7 +13,6 @@ from directrank.data.groups import QueryGroups
 from directrank.measures import AP, NDCG, mean_value
 from directrank.scorers import Linear
 from directrank.solvers import QueryBoosting
-from directrank.solvers.query_boosting import weak_ranker_table
 from directrank.surrogates import Objective, TypeOneBound
 from directrank.surrogates.margins import Exponential
 
@@ -197,14 +196,6 @@ def test_a_repeated_feature_is_a_fixed_point():
     assert solution.status == "budget"
 
 
-def test_alpha_is_never_negative():
-    groups = collection(4)
-    for signed in (False, True):
-        _, solution = boost(groups, AP(), rounds=20, signed=signed)
-        assert all(row["alpha"] > 0 for row in solution.trace)
-        assert signed or (solution.scorer.coefficients >= 0).all()
-
-
 def test_a_perfect_feature_ends_it_alone():
     """1 − φ = 0 would give an infinite weight: that single feature is the answer."""
     groups = collection()
@@ -227,14 +218,3 @@ def test_features_that_rank_nothing_end_it_with_nothing():
     assert solution.status == "converged"
     assert (solution.scorer.coefficients == 0).all()
     assert solution.certificate == {"bound": 1.0}
-
-
-def test_the_table_of_weak_rankers_is_the_measure_of_each_feature():
-    groups = collection(levels=2)  # ties count with their expected value
-    objective = Objective(TypeOneBound(AP()), groups.queries, groups.shards)
-    table = weak_ranker_table(objective, groups.features, signed=True)
-    assert table.shape == (groups.n_queries, 2 * groups.n_features)
-    for k in range(groups.n_features):
-        column = groups.features[:, k]
-        np.testing.assert_array_equal(table[:, k], values_by_hand(groups, AP(), column))
-        np.testing.assert_array_equal(table[:, groups.n_features + k], values_by_hand(groups, AP(), -column))

@@ -65,17 +65,6 @@ def test_a_round_that_falls_by_the_tolerance_ends_it():
     assert boost(groups, rounds=first + 2, tolerance=2 * falls[first]).status == "budget"
 
 
-def test_the_queue_never_takes_a_feature_twice_in_a_row():
-    for seed in range(6):
-        solution = boost(collection(seed), rounds=60, queue=True, tolerance=np.inf)
-        features = [row["feature"] for row in solution.trace]
-        without = boost(collection(seed), rounds=60, queue=False, tolerance=np.inf)
-        repeated = [a for a, b in pairwise(features) if a == b]
-        # Only once features have left the queue may one repeat, and five times at most without effect.
-        assert len(set(features)) >= len({row["feature"] for row in without.trace})
-        assert len(repeated) < len(features) - 1
-
-
 def test_the_queue_undoes_the_round_of_a_feature_that_comes_again():
     # The best feature comes twice: its round is undone, and another one starts anew from nothing.
     groups = collection()
@@ -110,16 +99,3 @@ def test_signed_features_are_offered_turned_round():
     np.testing.assert_allclose(signed.scorer.coefficients, -both.scorer.coefficients)
     assert signed.trace[0]["weighted_measure"] >= plain.trace[0]["weighted_measure"]
     assert boost(turned, rounds=5, tolerance=np.inf).trace[0] != signed.trace[0]
-
-
-def test_a_query_of_weight_zero_is_not_seen():
-    groups = collection()
-    weights = np.ones(15)
-    weights[[2, 7]] = 0
-    objective = Objective(TypeOneBound(AP()), groups.queries, groups.shards, weights=weights)
-    solver = QueryBoosting(rounds=4, tolerance=np.inf, weights="product")
-    rng = np.random.default_rng(0)
-    weighted = solver.solve(objective, Linear(), groups.features, Scripted(groups, [1, 2, 3, 4]), rng)
-    kept = groups.select(weights > 0)
-    alone = boost(kept, Scripted(kept, [1, 2, 3, 4]), rounds=4, tolerance=np.inf, weights="product")
-    np.testing.assert_allclose(weighted.scorer.coefficients, alone.scorer.coefficients, rtol=1e-12)

@@ -17,7 +17,7 @@ from directrank import (
     make_ranking,
     save,
 )
-from directrank.apps.auto.shrinkage import prior_scorer, share_of_prior, shares_of, weights_of
+from directrank.apps.auto.shrinkage import prior_scorer, share_of_prior, shares_of
 from directrank.errors import DataError
 from directrank.measures import parse_measure
 from directrank.scorers.ensemble import mean_deviation
@@ -55,14 +55,6 @@ def test_the_subset_of_all_kinds_weighs_fifty_times():
     np.testing.assert_allclose(
         shares_of([3 * RIGHT[:8], one_wrong], [2, 1], AP, queries), by_hand, rtol=1e-12
     )
-
-
-def test_weights_fall_with_the_values_that_are_missing():
-    """The second is wrong on one query of four, where AP is ½: exp(36 (−½) / √4) = exp(−9) of the first."""
-    queries = QueryGroups(np.zeros((8, 1)), [1, 0] * 4, np.arange(8) // 2).queries
-    one_wrong = np.where(np.arange(8) < 2, -1.0, 1.0) * RIGHT[:8]
-    expected = np.array([1.0, np.exp(-9.0)]) / (1.0 + np.exp(-9.0))
-    np.testing.assert_allclose(weights_of([RIGHT[:8], one_wrong], AP, queries, 36.0), expected, rtol=1e-12)
 
 
 def test_the_order_of_queries_decides_nothing():

@@ -169,18 +169,13 @@ def test_files_of_propensities_that_cannot_be_used_are_refused_in_one_line(conte
     assert "\n" not in str(caught.value)
 
 
-def test_errors_of_propensities_follow_the_order_of_their_positions():
-    rows = [{"position": k, "propensity": 1.0 / k} for k in (4, 1, 2)]
+def test_propensities_above_1_and_their_errors_follow_the_order_of_their_positions():
+    rows = [{"position": k, "propensity": p} for k, p in ((4, 0.25), (1, 1.0), (2, 1.5))]
     covariance = [[0.09, 0.0, 0.02], [0.0, 0.0, 0.0], [0.02, 0.0, 0.01]]
     found = Propensities.of_dict({"propensities": rows, "covariance": covariance})
-    assert found.position.tolist() == [1, 2, 4]
+    assert (found.position.tolist(), found.propensity.tolist()) == ([1, 2, 4], [1.0, 1.5, 0.25])
     assert np.diag(found.covariance).tolist() == [0.0, 0.01, 0.09]
     assert found.covariance[1, 2] == 0.02
-
-
-def test_files_of_propensities_are_in_any_order_and_may_be_above_1():
-    found = Propensities.of_dict([{"position": 2, "propensity": 1.5}, P1])
-    assert found.propensity.tolist() == [1.0, 1.5]
 
 
 def expected_log(alpha, beta=None, n=10**6) -> ClickLog:

@@ -58,15 +58,6 @@ def test_random_patterns_agree_with_scipy(differences):
     assert randomisation_test(differences + 10.0) == pytest.approx(1 / 20_001)
 
 
-def test_randomisation_in_blocks_is_the_same(differences, monkeypatch):
-    monkeypatch.setattr("directrank.apps.evaluation.significance.FLIPS", 1000)
-    whole = randomisation_test(differences)
-    monkeypatch.setattr("directrank.apps.evaluation.significance.BLOCK", 80 * 7)
-    in_blocks = randomisation_test(differences)
-    # Other blocks draw other numbers, and estimate the same.
-    assert in_blocks == pytest.approx(whole, abs=0.08)
-
-
 def test_the_interval_of_few_queries_by_hand():
     """Of 2⁶ sets of queries, p < .05 allows one mean below what is rejected, the infinite one of no query.
 
