@@ -160,6 +160,10 @@ def test_trec_run(tmp_path, monkeypatch, capsys):
             ["compare", "data", "--methods", "regression", "--baseline", "adarank"],
             "is not one of the methods",
         ),
+        (
+            ["compare", "data", "--methods", "adarank(AP),adarank(P@5)", "--baseline", "adarank"],
+            "adarank is adarank(AP), adarank(P@5); name one of them",
+        ),
         (["fit", "approxap", "data/Fold1/train.txt", "--set", "steepness"], "expected NAME=VALUE"),
         (["fit", "all", "data/Fold1/train.txt"], "fit trains one method"),
     ],

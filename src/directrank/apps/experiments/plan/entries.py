@@ -178,13 +178,13 @@ def overridden(methods: Sequence[AnyEntry], settings: Parameters, grids: Grid) -
 
 def _changed(methods: Sequence[AnyEntry], key: str, value: object, *, in_grid: bool) -> list[AnyEntry]:
     prefix, _, parameter = key.rpartition(".")
-    named = _named(methods, prefix) if prefix else methods
-    ours = {method.label: method.parameter_called(parameter) for method in named}
+    chosen = methods_by_name(methods, prefix) if prefix else methods
+    ours = {method.label: method.parameter_called(parameter) for method in chosen}
     for name in (parameter, *ours.values()):
         if name in SET_ELSEWHERE:
             raise ValueError(f"{parameter} cannot be set here; {SET_ELSEWHERE[name]}")
     if not any(ours.values()):
-        raise ValueError(_unknown(parameter, named))
+        raise ValueError(_unknown(parameter, chosen))
     return [
         _with(method, name, value, in_grid) if (name := ours.get(method.label)) else method
         for method in methods
@@ -207,15 +207,17 @@ def _with(chosen: AnyEntry, parameter: str, value: Any, in_grid: bool) -> AnyEnt
     return chosen.changed(fixed, grid)
 
 
-def _named(methods: Sequence[Entry], name: str) -> list[Entry]:
-    """Return the methods that have a label, or a name."""
-    named = [method for method in methods if name in method.names]
-    if not named:
+def methods_by_name(methods: Sequence[Entry], name: str) -> list[Entry]:
+    """Return those of some methods that a label, or a name, stands for; a `ValueError` if none is."""
+    chosen = [method for method in methods if name in method.names]
+    if not chosen:
         (wanted,) = methods_of([name], getattr(methods[0], "select_by", DEFAULT_MEASURE))
-        named = [method for method in methods if "(" not in name and method.method.name == wanted.method.name]
-    if not named:
+        chosen = [method for method in methods if method.label == wanted.label] or [
+            method for method in methods if "(" not in name and method.method.name == wanted.method.name
+        ]
+    if not chosen:
         raise ValueError(f"{name} is not one of the methods: {', '.join(method.label for method in methods)}")
-    return named
+    return chosen
 
 
 def _unknown(parameter: str, methods: Sequence[Entry]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from directrank.apps.experiments.options import Options, taking
-from directrank.apps.experiments.plan.entries import methods_of, overridden
+from directrank.apps.experiments.plan.entries import methods_by_name, methods_of, overridden
 from directrank.apps.experiments.plan.entry import Entry
 from directrank.apps.experiments.plan.fits import of_columns, restored, scores_of
 from directrank.apps.experiments.plan.plan import (
@@ -54,7 +54,6 @@ from directrank.apps.experiments.store.records import (
     Ranking,
 )
 from directrank.apps.experiments.store.store import Store, key_of
-from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.diagnostics import check_data
 from directrank.errors import MethodError, of_option
@@ -219,7 +218,7 @@ def prepare(source: object, methods: object, options: Options) -> tuple[Plan, St
             method.check(point)
     if options.baseline is not None:
         with of_option("baseline"):
-            options = replace(options, baseline=_label_of(options.baseline, chosen, options.select_by))
+            options = replace(options, baseline=_label_of(options.baseline, chosen))
     if options.judge is not None:
         against = [method for method in chosen if method.label == options.baseline]
         with of_option("judge"):
@@ -323,14 +322,10 @@ def _exports(
     """Return where the winner's model of the last fold can be exported to; nothing without its model."""
     from directrank.apps.engines import refusals
 
-    last = plan.folds[-1]  # It is in memory.
-    for cell, record in zip(plan.cells, records, strict=True):
-        if (cell.fold.name, cell.method.label) != (last.name, winner) or isinstance(record, FailedCell):
-            continue
-        fit = tested_fits(cell, {run.seed: run.chosen for run in record.seeds}, plan.options)[0]
-        saved = None if cell.method.stores_scores else store.get(fit.key)
-        if saved is not None:
-            return refusals(of_columns(restored(saved, cell.method), reader(last).train))
+    # The last fold is in memory.
+    last = [record for record in records if (record.fold, record.method) == (plan.folds[-1].name, winner)]
+    for _, _, rankers in _tested(plan, store, last, reader):
+        return refusals(next(iter(rankers.values())))
     return {}
 
 
@@ -361,10 +356,11 @@ def _tested_records(
     plan: Plan, store: Store, records: Sequence[Cell | FailedCell], reader: FoldReader
 ) -> Iterator[tuple[PlannedCell, Cell, dict[int, FitRecord]]]:
     """Yield each cell with the records of its tested fits by seed; one that is damaged is made again."""
-    for cell, record in zip(plan.cells, records, strict=True):
+    cells = {(cell.fold.name, cell.method.label): cell for cell in plan.cells}
+    for record in records:
         if isinstance(record, FailedCell):
             continue
-        fits = {}
+        cell, fits = cells[record.fold, record.method], {}
         for fit in tested_fits(cell, {run.seed: run.chosen for run in record.seeds}, plan.options):
             made = store.get(fit.key) or perform(plan, Step(cell.key, fit.key), reader(cell.fold))
             if isinstance(made, Failure):
@@ -388,16 +384,12 @@ def _judged(
     return judged_differences(judge, queries, cells, machine, plan.options) if fine else {}
 
 
-def _label_of(baseline: str, methods: Sequence[Entry], select_by: Measure) -> str:
+def _label_of(baseline: str, methods: Sequence[Entry]) -> str:
     """Return the label of the method that a name of a baseline stands for."""
-    labels = [method.label for method in methods]
-    matches = [method.label for method in methods if baseline in method.names]
-    if matches:
-        return matches[0]
-    wanted = methods_of(baseline, select_by)
-    if len(wanted) != 1 or wanted[0].label not in labels:
-        raise ValueError(f"{baseline} is not one of the methods compared: {', '.join(labels)}")
-    return wanted[0].label
+    first, *more = [method.label for method in methods_by_name(methods, baseline)]
+    if more:
+        raise ValueError(f"{baseline} is {', '.join([first, *more])}; name one of them")
+    return first
 
 
 def _checked_collection(
