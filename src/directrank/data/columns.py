@@ -44,7 +44,7 @@ ITERATION_NAMES = ("iteration", "iter", "q0")
 #: Every known name of a column but those that are in lines of data, too: Q0 in runs, and single letters.
 KNOWN = frozenset(
     (*JUDGMENTS_ONLY, *LIKED, *ITERATION_NAMES, *(name for names in GUESSES.values() for name in names))
-) - {"q0", "y"}  # fmt: skip
+) - {"q0", "y"}
 #: Columns that are called by their numbers, without a name that tells a query or a label, are at least three.
 LEAST_NUMBERED = 3
 NO_LETTER = re.compile(r"[\W_]")

@@ -594,9 +594,10 @@ class AutoRanker(BaseEnsemble):
         train, weights, judged = split.parts()
         ranker = self._built(member.method, member.point, split.judging is not None)
         return ranker._fit(
-            Rows(train, weight=weights), Rows(judged),
+            Rows(train, weight=weights),
+            Rows(judged),
             rounds=ALL if keep_all and split.validation is None else None,
-        )  # fmt: skip
+        )
 
     def _again(self, member: Trained, split: Split) -> Ranker:
         """Return a member with its number of rounds, fitted to the training queries of a split."""

@@ -172,10 +172,11 @@ def plan_clicks(
         whole = TrainingPart(groups, together, p, by, how, clip)
         choosing = train if vali is None else vali
         data.folds[name] = LogFold(
-            whole if vali is None else replace(whole, log=train), whole,
+            whole if vali is None else replace(whole, log=train),
+            whole,
             None if vali is None else Earnings.of(vali, p, documents=_of(groups, vali.qid), **judged),
             *(np.isin(names, qid) for qid in (choosing.qid, queries)),
-        )  # fmt: skip
+        )
         digest = _digest(groups, [train, choosing, tested], [p, final], [by, how, clip, *queries.tolist()])
         scored.append(ScoredFold(name, digest, *(_of(groups, q) for q in (train.qid, choosing.qid, queries))))
     pieces = split_specs(methods) if isinstance(methods, str) else list(methods)  # pyright: ignore

@@ -23,9 +23,9 @@ def write(function: Function, version: Version | None = None) -> Written:
     trees, models, extractors = function.as_trees(float32=False), [], []
     for at in (at for at in features_read(trees) if at in function.categories):
         query = category_query(function.categories[at], "elasticsearch", None)
-        extractors.append({"query_extractor": {
-            "feature_name": function.names[at], "query": query, "default_score": 0,
-        }})  # fmt: skip
+        extractors.append(
+            {"query_extractor": {"feature_name": function.names[at], "query": query, "default_score": 0}}
+        )
     for tree in trees.each():
         nodes = []
         for at, left_child in enumerate(tree.left.tolist()):

@@ -14,9 +14,7 @@ TOKEN = re.compile(
     r"""|(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)|(?P<sign><=|>=|==|\S))""",
     re.DOTALL | re.ASCII,
 )
-COMPARISONS = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
-}  # fmt: skip
+COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
 SUMS, PRODUCTS = {"+": np.add, "-": np.subtract}, {"*": np.multiply, "/": np.divide}
 
 

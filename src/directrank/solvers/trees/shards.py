@@ -22,7 +22,7 @@ from directrank.solvers.trees.growing import (
     Columns,
     Growth,
     Limits,
-)  # fmt: skip
+)
 
 #: The number of a document that is not trained on; gradients of 2³¹ units do not occur.
 NO_DOCUMENT = np.iinfo(np.int64).min

@@ -30,7 +30,7 @@ from directrank.solvers.trees.growing import (
     WORDS,
     Limits,
     packed,
-)  # fmt: skip
+)
 
 #: Leaves of a tree and intervals of a feature, by default, and where features outnumber documents.
 LIMITS, WIDE_LIMITS = (31, 255), (7, 31)

@@ -501,8 +501,8 @@ def agreement(
         raise UsageError("Missing argument 'SECOND', or --judges. See `directrank agreement --help`.")
     with usage():
         agreed = compared(
-            first, second, ranked, judges=judges, measure=measure, random_state=seed, how=reading,
-        )  # fmt: skip
+            first, second, ranked, judges=judges, measure=measure, random_state=seed, how=reading
+        )
     if json:
         largest = [difference._asdict() for difference in agreed.most[: max(most, 0)]]
         tables = {"grades": agreed.grades.tolist(), "counts": agreed.counts.tolist(), "most": largest}
