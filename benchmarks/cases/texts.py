@@ -13,7 +13,7 @@ from benchmarks.case import Case, Work
 from benchmarks.text.zipf import queries, write_texts
 from directrank.apps.text import Analysis, build_index, open_index
 from directrank.apps.text.features.candidates import bm25_top
-from directrank.apps.text.features.definitions import features_named
+from directrank.apps.text.features.definitions import parse_features
 from directrank.apps.text.features.matches import feature_matrix
 
 N_TEXTS, N_QUERIES, DEPTH = 20_000, 100, 200
@@ -89,7 +89,7 @@ def features() -> tuple[Work, Work]:
     index, terms, _ = indexed()
     terms = terms[:FEW]
     documents = [bm25_top(index, each, DEPTH)[0] for each in terms]
-    named, fields = features_named("letor", index.fields), counted(index)
+    named, fields = parse_features("letor", index.fields), counted(index)
 
     def ours():
         return feature_matrix(index, terms, documents, named)

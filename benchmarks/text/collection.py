@@ -38,14 +38,14 @@ def search_one(folder: str) -> None:
 
     from directrank.apps.text import open_index
     from directrank.apps.text.features.candidates import bm25_top
-    from directrank.apps.text.features.definitions import features_named
+    from directrank.apps.text.features.definitions import parse_features
     from directrank.apps.text.features.matches import feature_matrix
 
     start = time.perf_counter()
     index = open_index(folder, verify=False)
     opened = time.perf_counter() - start
     features, terms = (
-        features_named("letor", index.fields),
+        parse_features("letor", index.fields),
         [index.terms(text) for text in queries(N_QUERIES)],
     )
     forward = index.forward

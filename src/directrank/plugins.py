@@ -288,11 +288,11 @@ def register(plugin: PlugIn) -> PlugIn:
 
     Raises PluginError if something is incomplete, or a name is in use; then nothing changes.
     """
-    named = _named(plugin)
+    tables = _tables(plugin)
     forget(plugin.origin)
-    LOADED[plugin.origin], _NAMES[plugin.origin] = plugin, named
-    OWN.update(named[0])
-    methods.OWN.update(named[1])
+    LOADED[plugin.origin], _NAMES[plugin.origin] = plugin, tables
+    OWN.update(tables[0])
+    methods.OWN.update(tables[1])
     return plugin
 
 
@@ -319,21 +319,21 @@ def methods_of(thing: Extension, origin: str) -> list[Method]:
     return [method]
 
 
-def _named(plugin: PlugIn) -> tuple[dict[str, Extension], dict[str, Method]]:
+def _tables(plugin: PlugIn) -> tuple[dict[str, Extension], dict[str, Method]]:
     """Return measures and methods of a plug-in by name."""
     tables: tuple[dict[str, Extension], dict[str, Method]] = {}, {}
-    taken = [_taken(table, plugin.origin) for table in range(len(tables))]
+    in_use = [_names_in_use(table, plugin.origin) for table in range(len(tables))]
 
     def add(table: int, names: Sequence[str], thing: Extension, entry: Any) -> None:
         for name in names:
-            if by := taken[table].get(name.lower()):
+            if by := in_use[table].get(name.lower()):
                 kind, what = (("measure", "class or its bare_name"), ("method", "method"))[table]
                 raise PluginError(
                     f"{place_of(thing, plugin.origin)}: the name {name} is in use by a {kind} of {by}; "
                     f"rename the {what}"
                 )
         tables[table][names[0]] = entry
-        taken[table][names[0].lower()] = plugin.origin
+        in_use[table][names[0].lower()] = plugin.origin
 
     for thing in plugin.things:
         instance_of(thing, plugin.origin)
@@ -347,14 +347,14 @@ def _named(plugin: PlugIn) -> tuple[dict[str, Extension], dict[str, Method]]:
     return tables
 
 
-def _taken(table: int, origin: str) -> dict[str, str]:
+def _names_in_use(table: int, origin: str) -> dict[str, str]:
     """Return who has each name of a measure, or of a method, in lower case; without those of an origin."""
     words = (
         [(entry.bare_name, *entry.aliases) for entry in measures.MEASURES],
         [(entry.name, *entry.aliases) for entry in methods.METHODS],
     )
-    taken = {word.lower(): "directrank" for names in words[table] for word in names}
-    others = {
+    ours = {word.lower(): "directrank" for names in words[table] for word in names}
+    of_plugins = {
         name.lower(): entry for entry, names in _NAMES.items() for name in names[table] if entry != origin
     }
-    return {**taken, **others}
+    return {**ours, **of_plugins}

@@ -161,8 +161,8 @@ def processors() -> int:
     more than ``OMP_NUM_THREADS`` if that is set.
     """
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    asked = os.environ.get("OMP_NUM_THREADS", "")
-    limit = int(asked) if asked.isdecimal() and int(asked) else allowed
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    limit = int(setting) if setting.isdecimal() and int(setting) else allowed
     return max(1, min(allowed, limit, _quota()))
 
 

@@ -138,8 +138,8 @@ class FeatureLog:
                     problem = "is an event of User Behavior Insights, expected a log of features"
                     remedy = "`directrank clicks check` and `fit --clicks` read events"
                     raise self._error(line, f"{problem}; {remedy}")
-                query = self._named(line, "query", self._how.qid, QUERY, hit, record)
-                key = query, self._named(line, "document", self._how.docid, DOCUMENT, hit, {})
+                query = self._name(line, "query", self._how.qid, QUERY, hit, record)
+                key = query, self._name(line, "document", self._how.docid, DOCUMENT, hit, {})
                 match hit:
                     case {"fields": {"_ltrlog": [dict(logs)]}}:
                         if log is None and len(logs) == 1:
@@ -212,11 +212,9 @@ class FeatureLog:
                 self._warn(f"{number} {what}")
         return labels
 
-    def _named(
-        self, line: int, what: str, told: str | None, usual: Sequence[str], *places: JSONObject
-    ) -> str:
+    def _name(self, line: int, what: str, key: str | None, usual: Sequence[str], *places: JSONObject) -> str:
         """Return the name of a query or a document, which is at one place or the same at all of them."""
-        paths = (told,) if told else usual
+        paths = (key,) if key else usual
         names_found = [name for place in places for path in paths if (name := _at(place, path)) is not None]
         names = {str(name).encode("utf-8", "backslashreplace").decode() for name in names_found}
         option = "--qid" if what == "query" else "--docid"

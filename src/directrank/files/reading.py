@@ -90,16 +90,16 @@ def scan_files(paths: Sequence[Path], how: ReadOptions) -> LetorFiles | TableFil
 
 def refuse_absent_columns(sources: Sequence[object], how: ReadOptions) -> None:
     """Raise DataError if a column is named that none of the files has; with a source in memory, never."""
-    named = {f"--{role}": [name] for role in ROLES if (name := getattr(how, role)) is not None}
+    roles = {f"--{role}": [name] for role in ROLES if (name := getattr(how, role)) is not None}
     patterns = {"--drop": [*how.drop]}
     if how.n_features is None:
         patterns |= {"--features": [*(how.features or ())], "--categorical": [*(how.categorical or ())]}
     paths = [Path(source) for source in sources if isinstance(source, (str, os.PathLike))]
-    if len(paths) < len(sources) or not (named or any(patterns.values())):
+    if len(paths) < len(sources) or not (roles or any(patterns.values())):
         return
     tables = [path for path in paths if manifest_of(path) is None and form_of(path) in (TABLE, JSON)]
     columns = [name for path in tables for name in _names_in(path)]
-    for option, names in (named if tables else named | patterns).items():
+    for option, names in (roles if tables else roles | patterns).items():
         if absent := [name for name in names if name not in columns]:
             files = listed([str(path) for path in paths])
             why = f"the columns are {listed(columns)}" if tables else "only tables have columns"
@@ -170,13 +170,13 @@ def read_parts(
 
 def _common_features(scans: Sequence[Any]) -> Any:
     numbered = [scan for scan in scans if isinstance(scan.features, int)]
-    named = [scan for scan in scans if not isinstance(scan.features, int)]
-    if numbered and named:
+    tables = [scan for scan in scans if not isinstance(scan.features, int)]
+    if numbered and tables:
         raise DataError(
-            f"{numbered[0].name} is LETOR text, whose features have no names, and {named[0].name} is a "
+            f"{numbered[0].name} is LETOR text, whose features have no names, and {tables[0].name} is a "
             "table; save all sets in one format"
         )
-    return max(scan.features for scan in numbered) if numbered else named[0].features
+    return max(scan.features for scan in numbered) if numbered else tables[0].features
 
 
 def _refuse_shared(name: str, scans: Mapping[str, Any]) -> None:

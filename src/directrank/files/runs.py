@@ -399,13 +399,13 @@ def run_of(
             raise Place(path, 0).error(column, row, f"found {quoted_cell(value)}, {SCORE_EXPECTED}")
     if (wrong := first_rounded(np.fromiter(deciding, object, len(deciding)))) is not None:
         raise Place(path, 0).error(column, wrong[0], f"found {wrong[1]}")
-    named = {"qid": qids, "docid": docids}
-    names = [whole_numbers(id_array(ids, f"{path}: {what}")).tolist() for what, ids in named.items()]
+    ids_of = {"qid": qids, "docid": docids}
+    names = [whole_numbers(id_array(ids, f"{path}: {what}")).tolist() for what, ids in ids_of.items()]
     queries, documents = (
-        encoded(column, f"{path}: {what}") for what, column in zip(named, names, strict=True)
+        encoded(column, f"{path}: {what}") for what, column in zip(ids_of, names, strict=True)
     )
     by_text = {str(name): name for name in names[0]}
-    for what, ids in named.items():
+    for what, ids in ids_of.items():
         nameless = (
             row
             for row, name in enumerate(ids)
@@ -430,13 +430,13 @@ def _run_columns(
 
     Columns that `how` names for runs must be there; those that it names for judgments count where they are.
     """
-    named = {} if how is None else {**how.run_columns}
-    for role, name in named.items():
+    of_runs = {} if how is None else {**how.run_columns}
+    for role, name in of_runs.items():
         check_choice("run_columns", role, ROLES)
         known_column(name, names, where, f", which is named as the {role} of runs")
     shared = {} if how is None else {"qid": how.qid, "docid": how.docid}
-    roles = {role: name for role, name in shared.items() if name in names} | named
-    free, notes = [name for name in names if name not in named.values()], []
+    roles = {role: name for role, name in shared.items() if name in names} | of_runs
+    free, notes = [name for name in names if name not in of_runs.values()], []
     score, rank = roles.get("score"), roles.get("rank")
     if score is None and rank is None:
         score, rank = guessed(GUESSES["score"], free), guessed(GUESSES["rank"], free)

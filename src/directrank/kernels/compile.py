@@ -148,9 +148,9 @@ def source_digest(module: str = "") -> str:
 @cache
 def shared_folder() -> str | None:
     """Return the folder of compiled code that ``NUMBA_CACHE_DIR`` names, if it is for reading alone."""
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    folder = Path(os.path.realpath(Path(named or "") / "kernels"))
-    return str(folder) if named and is_shared(folder) else None
+    setting = os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(os.path.realpath(Path(setting or "") / "kernels"))
+    return str(folder) if setting and is_shared(folder) else None
 
 
 @cache  # A process with two locks of a folder would wait for itself.
@@ -167,8 +167,8 @@ def cache_folder() -> str | None:
 
     Code of a shared folder is copied here when it is first used.
     """
-    named = None if shared_folder() else os.environ.get("NUMBA_CACHE_DIR")
-    folder = Path(named or platformdirs.user_cache_dir("directrank")) / "kernels"
+    setting = None if shared_folder() else os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(setting or platformdirs.user_cache_dir("directrank")) / "kernels"
     try:
         folder = prepared_folder(folder)
         _one_compiler(folder)

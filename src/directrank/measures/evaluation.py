@@ -415,14 +415,14 @@ def unjudged_bounds(
     most = int(count.max(initial=0))
     bounds = {name: np.full((2, queries.n_queries), [[np.inf], [-np.inf]]) for name in computed}
     for m in range(most + 1):
-        asked = {
+        changing = {
             name: measure
             for name, measure in computed.items()
             if m in (0, most) or measure.over_grades == "swaps"
         }
         for best in (False, True):
             which = unjudged & ((place < m) if best else (place >= count[query] - m))
-            for name, measured in values(_graded(queries, query, which, grade), asked).items():
+            for name, measured in values(_graded(queries, query, which, grade), changing).items():
                 bounds[name][0] = np.fmin(bounds[name][0], measured)
                 bounds[name][1] = np.fmax(bounds[name][1], measured)
     for name, measure in computed.items():
@@ -730,8 +730,8 @@ def evaluate(
     check_choice("ties", rules.ties, TIES)
     check_choice("empty", rules.empty, EMPTY)
     if not isinstance(relevance, WithQueries | Queries):
-        named = scores.items() if isinstance(scores, Mapping) else ()
-        rankings = {f"scores[{name!r}]": run for name, run in named} or {"scores": scores}
+        items = scores.items() if isinstance(scores, Mapping) else ()
+        rankings = {f"scores[{name!r}]": run for name, run in items} or {"scores": scores}
         columns = {"relevance": relevance, "qid": qid, "docid": docid, "retrieved": retrieved}
         refuse_other_order(columns | rankings)
     queries = queries_of(relevance, qid, docid)

@@ -128,7 +128,7 @@ def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
             "Python Fusion.load"
         )
     try:
-        kind, given = _class_named(description["class"]), description["parameters"].items()
+        kind, given = _class_of(description["class"]), description["parameters"].items()
         parameters = {name: value for name, value in given if name not in FORMER}
         return set_state(kind(**parameters), description, tensors)
     except ModelFormatError as error:
@@ -154,7 +154,7 @@ def _modules() -> dict[str, str]:
     return dict.fromkeys(estimators.__all__, "directrank.estimators") | plugins
 
 
-def _class_named(name: str) -> type:
+def _class_of(name: str) -> type:
     """Return the estimator of that name: public, or of a method in the tables; no other is imported."""
     modules = _modules()
     if name in modules:
@@ -170,7 +170,7 @@ def _class_named(name: str) -> type:
 def saved_as_ranker(ranker) -> str:
     """Return what to say of a ranker of a custom class, which is saved as a `Ranker`; "" of others."""
     try:
-        if _class_named(type(ranker).__name__) is type(ranker):
+        if _class_of(type(ranker).__name__) is type(ranker):
             return ""
     except ModelFormatError:  # It has no public name.
         pass

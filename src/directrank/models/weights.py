@@ -109,7 +109,7 @@ class SignalWeights(Record):
     def ranker(self) -> Ranker:
         """Return the ranker of these weights."""
         columns, given = self.columns(), np.array([*self.weights.values()], float)
-        logarithm, ranker = np.array([taken for _, taken in columns], bool), Ranker()
+        logarithm, ranker = np.array([is_logarithm for _, is_logarithm in columns], bool), Ranker()
         if self.n_features is None:
             setattr(ranker, "feature_names_in_", np.array([name for name, _ in columns], object))  # noqa: B010 - only where named
         else:

@@ -58,7 +58,7 @@ def write_folder(folder: str | os.PathLike, files: Mapping[str, bytes]) -> None:
             with contextlib.suppress(OSError):
                 each.rmdir()
         if isinstance(error, OSError):
-            raise _named(error, path) from error
+            raise _with_name(error, path) from error
         raise
 
 
@@ -76,10 +76,10 @@ def open_atomically(path: str | os.PathLike) -> Iterator[BinaryIO]:
         with _opened(path) as file:
             yield file
     except OSError as error:
-        raise _named(error, path) from error
+        raise _with_name(error, path) from error
 
 
-def _named(error: OSError, path: str | os.PathLike) -> OSError:
+def _with_name(error: OSError, path: str | os.PathLike) -> OSError:
     """Return an error that names the file that was to be written, and a remedy."""
     remedy = "; free some space and rerun the same command" if error.errno in FULL else ""
     return type(error)(error.errno, f"{error.strerror or error}{remedy}", str(path))

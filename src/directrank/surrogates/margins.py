@@ -258,7 +258,7 @@ class Huber(Margin):
 MARGINS = (Exponential(), Logistic(2.0), Hinge())
 
 
-def margin_named(name: str) -> Margin:
+def margin_of(name: str) -> Margin:
     """Return a margin of `MARGINS`; `ValueError` names them if there is none of this name."""
     by_name = {kind.name: kind for kind in MARGINS}
     check_choice("margin", name, by_name)

@@ -5,7 +5,7 @@ import numpy as np
 from directrank.contracts import Measure, QueryValues, QueryWeights, Surrogate, Value
 from directrank.data.queries import Queries
 from directrank.measures.positions import positions_of
-from directrank.surrogates.margins import Exponential, Logistic, Margin, margin_named
+from directrank.surrogates.margins import Exponential, Logistic, Margin, margin_of
 from directrank.surrogates.oracles import AuditRow, MeasureOracles
 
 
@@ -45,7 +45,7 @@ class TypeOneBound(Surrogate):
     is_bound, is_convex, is_smooth = True, False, False
 
     def __init__(self, measure: Measure, margin: str = "exponential"):
-        self.measure, self.margin = measure, margin_named(margin)
+        self.measure, self.margin = measure, margin_of(margin)
         self.variant = self.margin.name
 
     @classmethod

@@ -85,8 +85,8 @@ class Command(TyperCommand):
     def collect_usage_pieces(self, ctx) -> list[str]:
         """Return the words after the name of the command."""
         arguments = [parameter for parameter in self.params if parameter.param_type_name == "argument"]
-        named = [(str(argument.metavar), argument.required) for argument in arguments]
-        return ["[OPTIONS]", *(name if required else f"[{name}]" for name, required in named)]
+        metavars = [(str(argument.metavar), argument.required) for argument in arguments]
+        return ["[OPTIONS]", *(name if required else f"[{name}]" for name, required in metavars)]
 
     def format_options(self, ctx, formatter) -> None:
         """Write the arguments, then the options; of many those that are used daily, or all if asked."""

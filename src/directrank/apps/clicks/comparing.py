@@ -158,7 +158,7 @@ def plan_clicks(
     ScoredPlan
     """
     check_choice("split", split, SPLITS)
-    groups, by = _named(groups), click_measure(measure)
+    groups, by = _with_names(groups), click_measure(measure)
     log, names = log.of_queries(np.isin(log.qid, groups.qid.astype(str))), groups.qid.astype(str)
     how, unseen = how or default_how(groups, log), never_shown(groups, log)
     chooses = any(len(values) > 1 for values in (options.get("grids") or {}).values())
@@ -234,16 +234,16 @@ def _tested(
     }
 
 
-def _named(groups: QueryGroups) -> QueryGroups:
+def _with_names(groups: QueryGroups) -> QueryGroups:
     """Return documents with the names that logs call them by, which a part of them keeps."""
     if groups.docid is not None:
         return groups
-    named = QueryGroups(
+    result = QueryGroups(
         groups.X, groups.relevance if groups.labelled else None, groups.qid, docid=document_names(groups),
         feature_names=groups.feature_names, name=groups.name, categories=groups.categories,
     )  # fmt: skip
-    named.encoding = groups.encoding
-    return named
+    result.encoding = groups.encoding
+    return result
 
 
 def _of(groups: QueryGroups, queries: np.ndarray) -> QueryGroups:

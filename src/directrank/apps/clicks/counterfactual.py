@@ -56,19 +56,19 @@ def click_measure(measure: str | Measure) -> ClickDCG | ClickP | ClickRBP:
     >>> click_measure("DCG@10"), click_measure("P@5")
     (ClickDCG@10, ClickP@5)
     """
-    asked = parse_measure(measure)
-    if isinstance(asked, (ClickDCG, ClickP, ClickRBP)):
-        return asked
-    if type(asked) is DCG and asked.discount == "log2":
-        return ClickDCG(asked.cutoff)
-    if type(asked) is WTA:
+    parsed = parse_measure(measure)
+    if isinstance(parsed, (ClickDCG, ClickP, ClickRBP)):
+        return parsed
+    if type(parsed) is DCG and parsed.discount == "log2":
+        return ClickDCG(parsed.cutoff)
+    if type(parsed) is WTA:
         return ClickP(1)
-    if type(asked) is P:
-        return ClickP(asked.cutoff)
-    if type(asked) is RBP:
-        return ClickRBP(asked.cutoff, p=asked.p)
+    if type(parsed) is P:
+        return ClickP(parsed.cutoff)
+    if type(parsed) is RBP:
+        return ClickRBP(parsed.cutoff, p=parsed.p)
     raise MeasureNameError(
-        f"{asked.name} cannot be estimated from clicks: a measure has an unbiased estimate by reweighting "
+        f"{parsed.name} cannot be estimated from clicks: a measure has an unbiased estimate by reweighting "
         "single clicks only if it is affine in the labels, as DCG@10, P@5 and RBP are (docs: From click logs)"
     )
 

@@ -351,7 +351,7 @@ def read_clicks(
         table, name = nw.from_native(source, eager_only=True), "data frame"
         roles = _roles(table.columns, columns or {}, context, name, by_day)
         counts = _counted(_by_role(table.to_arrow().to_batches(CHUNK_ROWS), roles, name))
-        return counts.log(name, {}, _not_taken(table.columns, roles, columns or {}), 0)
+        return counts.log(name, {}, _notes_of_roles(table.columns, roles, columns or {}), 0)
     path, name = Path(source), str(source)
 
     def counted_events() -> ClickLog:
@@ -368,7 +368,7 @@ def read_clicks(
         return counted_events()
     roles = _roles(names, columns or {}, context, name, by_day)
     kinds = {column: str if _is_name(role) else float for role, column in roles.items() if column}
-    notes = _not_taken(names, roles, columns or {})
+    notes = _notes_of_roles(names, roles, columns or {})
     return _counted(_by_role(read_columns(path, kinds), roles, name)).log(name, {}, notes, 0)
 
 
@@ -415,13 +415,13 @@ def _is_name(role: str) -> bool:
 
 
 def _roles(
-    names: Sequence[str], told: Mapping[str, str], context: Sequence[str], where: str, by_day: bool
+    names: Sequence[str], by_role: Mapping[str, str], context: Sequence[str], where: str, by_day: bool
 ) -> dict[str, str]:
     """Return the column of each role; contexts are the roles ``context0``, ``context1`` and so on."""
     columns = {re.sub(r"[\W_]", "", name.lower()): name for name in reversed(names)}
     roles = {}
     for role, guesses in ROLES.items():
-        wanted = told.get(role)
+        wanted = by_role.get(role)
         if role == "qid" and wanted == "":
             roles[role] = ""
             continue
@@ -441,7 +441,7 @@ def _roles(
             raise DataError(f"{where}: two columns are called {column!r}; drop or rename one")
         if column is not None:
             roles[role] = column
-    if unknown := set(told) - set(ROLES):
+    if unknown := set(by_role) - set(ROLES):
         raise DataError(f"{where}: no role {min(unknown)!r}; the roles are {', '.join(ROLES)}")
     for number, name in enumerate(() if by_day else context):
         if name not in names:
@@ -451,13 +451,13 @@ def _roles(
     return {**roles, "day": time} if by_day and time is not None else roles
 
 
-def _not_taken(names: Sequence[str], roles: Mapping[str, str], told: Mapping[str, str]) -> list[str]:
+def _notes_of_roles(names: Sequence[str], roles: Mapping[str, str], by_role: Mapping[str, str]) -> list[str]:
     """Return a note on each role that another column is called like too."""
     notes = []
-    for role in roles.keys() & ROLES.keys() - told.keys():
+    for role in roles.keys() & ROLES.keys() - by_role.keys():
         like = [name for name in names if re.sub(r"[\W_]", "", name.lower()) in ROLES[role]]
-        if others := [name for name in like if name != roles[role]]:
-            notes.append(f"{role} is read from {roles[role]!r}, not from {', '.join(map(repr, others))}")
+        if more := [name for name in like if name != roles[role]]:
+            notes.append(f"{role} is read from {roles[role]!r}, not from {', '.join(map(repr, more))}")
     return sorted(notes)
 
 

@@ -108,9 +108,9 @@ def _moved_up(filled: np.ndarray, discounts: np.ndarray) -> np.ndarray:
             break
         room, at = most[rank], rank
         while room > LEAST and at < len(rest):
-            taken = min(room, rest[at])
-            weight[place] += taken * discounts[at]
-            rest[at] -= taken
-            room -= taken
+            moved = min(room, rest[at])
+            weight[place] += moved * discounts[at]
+            rest[at] -= moved
+            room -= moved
             at += 1
     return weight

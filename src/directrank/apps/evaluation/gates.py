@@ -138,10 +138,10 @@ def gate(new: Any, baseline: Any, margins: Mapping[str, float], *, name: str = "
     >>> gate(*values, {"nDCG@10": 0.01}).verdict
     'PASS'
     """
-    return gated({name: new}, baseline, margins, called="baseline")
+    return gated({name: new}, baseline, margins, label="baseline")
 
 
-def gated(runs: Mapping[str, Any], baseline: Any, margins: Mapping[str, float], *, called: str) -> Gate:
+def gated(runs: Mapping[str, Any], baseline: Any, margins: Mapping[str, float], *, label: str) -> Gate:
     """Return the verdict on several rankings against one baseline; see `gate`."""
     if not margins:
         raise ValueError("no margin is given; expected one or more, such as nDCG@10=.01")
@@ -162,7 +162,7 @@ def gated(runs: Mapping[str, Any], baseline: Any, margins: Mapping[str, float], 
                     f"{run}: {len(gains)} queries have a value of {measure} in both; expected 2 or more"
                 )
             rows.append(Gain(run, measure, float(margin), float(gains.mean()), _error(gains), len(gains)))
-    return gate_of_gains(rows, called)
+    return gate_of_gains(rows, label)
 
 
 class Gain(NamedTuple):
@@ -176,10 +176,10 @@ class Gain(NamedTuple):
     queries: float
 
 
-def gate_of_gains(gains: Sequence[Gain], called: str) -> Gate:
-    """Return the verdict on gains over a baseline; `called` is its name."""
+def gate_of_gains(gains: Sequence[Gain], baseline: str) -> Gate:
+    """Return the verdict on gains over a baseline, by its name."""
     adjusted = holm(np.array([_p_of_loss(one) for one in gains])).tolist()
-    return Gate(called, [_margin(one, p, len(gains)) for one, p in zip(gains, adjusted, strict=True)])
+    return Gate(baseline, [_margin(one, p, len(gains)) for one, p in zip(gains, adjusted, strict=True)])
 
 
 def _error(gains: np.ndarray) -> float:

@@ -345,10 +345,10 @@ def definition_notes(
     if not linear:
         return []
     other = [f"ndcg_cut.{measure.cutoff}" if measure.cutoff else "ndcg" for measure in linear]
-    asked = ",".join(name.replace(".", "_") for name in other)
+    trec_names = ",".join(name.replace(".", "_") for name in other)
     return [
         f"{', '.join(measure.name for measure in linear)}: the gain is 2^y − 1; that of trec_eval's "
-        f"{', '.join(other)} is y: name {asked} for it, or the convention trec_eval"
+        f"{', '.join(other)} is y: name {trec_names} for it, or the convention trec_eval"
     ]
 
 
@@ -377,12 +377,12 @@ def named_runs(runs: Any) -> dict[str, Any]:
         return {str(label): run for label, run in runs.items()}
     alone = any((isinstance(runs, (str, os.PathLike, Mapping)), hasattr(runs, "columns")))
     listed: list[Any] = [runs] if alone else [*runs]
-    called = [
+    texts = [
         str(run) if isinstance(run, (str, os.PathLike)) else "run" if alone else f"run {number}"
         for number, run in enumerate(listed, 1)
     ]
-    names = [Path(path).name for path in called]
-    labels = [name if names.count(name) == 1 else path for name, path in zip(names, called, strict=True)]
+    names = [Path(path).name for path in texts]
+    labels = [name if names.count(name) == 1 else path for name, path in zip(names, texts, strict=True)]
     repeated = next((label for label in labels if labels.count(label) > 1), None)
     if repeated is not None:
         raise ValueError(f"{repeated} is given twice; give each run once")

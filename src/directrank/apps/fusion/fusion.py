@@ -86,7 +86,7 @@ def rule_of(
     return max(candidates, key=lambda rule: rule.query_values(measure, judged).mean())
 
 
-def _worth(result: Comparison, taken: str, kfold: int) -> list[str]:
+def _worth(result: Comparison, rule: str, kfold: int) -> list[str]:
     """Return whether the rule taken is better than RRF, how many queries would tell, and the best rule."""
     (measure,), tests = result.measures, result.content.significance["standard"]
     pairs = {pair.method: pair.turned for pair in tests.pairs[measure]}
@@ -101,19 +101,19 @@ def _worth(result: Comparison, taken: str, kfold: int) -> list[str]:
         )
 
     lines = []
-    if taken != RRF:
-        name = "the learned weights" if taken == LEARNED else taken
+    if rule != RRF:
+        name = "the learned weights" if rule == LEARNED else rule
         text = told(pairs[RRF], f"difference of {name} to {RRF}")
         lines.append(
             f"Is it worth it? On {kfold} folds of queries, each with weights learned from the others, {text} "
             f"{tests.power_line(measure, pairs[RRF])}".rstrip()
         )
-    best = max(result.methods, key=lambda row: (result.mean(row, measure, "standard"), row == taken))
-    if best == taken:
-        return [*lines, f"No rule of the table is above {taken}."]
+    best = max(result.methods, key=lambda row: (result.mean(row, measure, "standard"), row == rule))
+    if best == rule:
+        return [*lines, f"No rule of the table is above {rule}."]
     word = next((word for word, row in WORDS.items() if row == best), best.removesuffix(" (run)"))
     text = told(
-        next(pair for pair in tests.pairs[measure] if pair.method == best), f"difference of {best} to {taken}"
+        next(pair for pair in tests.pairs[measure] if pair.method == best), f"difference of {best} to {rule}"
     )
     return [*lines, f"Best of the table: {text} --rule {word} takes it (in Python, rule={word!r})."]
 

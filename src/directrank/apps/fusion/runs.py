@@ -101,7 +101,7 @@ def _warn_of_nothing_common(union: Union, names: Sequence[str]) -> None:
     """Warn if a run shares no query, or no document of a query, with the other runs."""
     documents = union.held
     queries = np.stack([union.any_document(some) for some in documents.T], axis=1)
-    for kind, held, called in (
+    for kind, held, ids in (
         ("query", queries, union.queries.qid),
         ("document of a query", documents, np.asarray(union.queries.docid)),
     ):
@@ -115,7 +115,7 @@ def _warn_of_nothing_common(union: Union, names: Sequence[str]) -> None:
             other = np.delete(held, alone[0], axis=1).any(axis=1)
             warnings.warn(
                 f"{', '.join(names[place] for place in alone)}: no {kind} is in another run too, so that "
-                f"nothing is fused: they are called {called[first][0]} and {called[other][0]}, for example; "
+                f"nothing is fused: they are called {ids[first][0]} and {ids[other][0]}, for example; "
                 "name queries and documents alike in all runs",
                 UserWarning,
                 stacklevel=4,

@@ -106,7 +106,7 @@ def directions(to_the_left: np.ndarray, zero_too: np.ndarray | bool = False) -> 
     return np.where(to_the_left, TO_THE_LEFT, 0) + np.where(zero_too, ZERO_TOO, 0)
 
 
-def used_rounds(asked: int | None, best: int | None, n_rounds: int) -> int:
+def used_rounds(rounds: int | None, best: int | None, n_rounds: int) -> int:
     """Return how many rounds are used: as many as asked for, or up to the best one, or all.
 
     Raises
@@ -114,11 +114,11 @@ def used_rounds(asked: int | None, best: int | None, n_rounds: int) -> int:
     ValueError
         If there are not so many.
     """
-    if asked is None:
+    if rounds is None:
         return n_rounds if best is None else min(best, n_rounds)
-    if not 1 <= asked <= n_rounds:
-        raise ValueError(f"rounds must be from 1 to {n_rounds}, the rounds of the model, not {asked}")
-    return asked
+    if not 1 <= rounds <= n_rounds:
+        raise ValueError(f"rounds must be from 1 to {n_rounds}, the rounds of the model, not {rounds}")
+    return rounds
 
 
 def check_known(where: str, names: Iterable[str], allowed: Container[str]) -> None:

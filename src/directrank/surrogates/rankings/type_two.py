@@ -27,7 +27,7 @@ from directrank.measures.capabilities import PositionLinear, TwoClassMeasure
 from directrank.measures.exchange import values_at_ranks
 from directrank.measures.families.definition import first_of
 from directrank.measures.positions import perfect_positions, positions_of
-from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin, margin_named
+from directrank.surrogates.margins import Exponential, Hinge, Indicator, Logistic, Margin, margin_of
 from directrank.surrogates.oracles import AuditRow, means_of_alike, row_of_values
 from directrank.surrogates.rankings.permutations import (
     FEATURE_MAPS,
@@ -117,7 +117,7 @@ class TypeTwoBound(Surrogate):
         check_choice("feature_map", feature_map, FEATURE_MAPS)
         check_choice("grades", grades, ("binary", "all"))
         check_choice("aggregate", aggregate, ("max", "sum"))
-        self.margin = None if margin == RESCALED else margin_named(margin)
+        self.margin = None if margin == RESCALED else margin_of(margin)
         if self.margin is None and aggregate == "sum":
             raise ValueError('aggregate="sum" needs a margin φ: "hinge" for Eq. (7)')
         if self.margin is not None and grades == "all":

@@ -10,7 +10,7 @@ import pytest
 from directrank.apps.text import Analysis, build_index, open_index, own_feature
 from directrank.apps.text.features import matches
 from directrank.apps.text.features.candidates import Ranking, bm25_top, candidates_of, parse_rule
-from directrank.apps.text.features.definitions import DEFINITIONS, features_named
+from directrank.apps.text.features.definitions import DEFINITIONS, parse_features
 from directrank.apps.text.index.analysis import terms_of
 from directrank.errors import DataError
 from text_examples import QUERIES, naive_features, texts, write_smart
@@ -27,7 +27,7 @@ def computed(index, names, queries):
     """Return features of all documents for each query."""
     terms = [index.terms(query) for query in queries]
     documents = [np.arange(index.n_docs)] * len(terms)
-    features = features_named(names, index.fields)
+    features = parse_features(names, index.fields)
     found = matches.feature_matrix(index, terms, documents, features)
     return found.reshape(len(terms), index.n_docs, len(features))
 

@@ -347,12 +347,12 @@ def with_clicks(
         remark(f"{name}: {groups.n_queries:,} queries of the log, answered {pages.sum():,.0f} times")
     parts = {name: groups for name, (groups, _) in labelled.items()}
     unseen = never_shown(data["train"], clicks)
-    notes = [f"{unseen:.1%} of the documents of the log's queries were never shown{_label_of(how, estimate)}"]
+    notes = [f"{unseen:.1%} of the documents of the log's queries were never shown{_unseen(how, estimate)}"]
     notes += [f"WARNING: {doubt}" for doubt in estimate.doubts()]
     return parts, labelled["train"][1], (clicks, estimate), notes
 
 
-def _label_of(how: str | None, estimate: "Propensities") -> str:
+def _unseen(how: str | None, estimate: "Propensities") -> str:
     """Return what label documents have that were never shown."""
     if how in (None, "dr"):
         return ": their labels are predicted from their features (--how dr)"

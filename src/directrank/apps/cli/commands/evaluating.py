@@ -650,8 +650,8 @@ def fuse(
     if report is not None and table is not None:
         from directrank.apps.report import write_report
 
-        named = replace(table.content, command=["directrank", *sys.argv[1:]])
-        write_report(type(table)(named), report)
+        content = replace(table.content, command=["directrank", *sys.argv[1:]])
+        write_report(type(table)(content), report)
     if run_out is not None:
         form = format_of_scores(None, run_out)
         if cutoff is not None:

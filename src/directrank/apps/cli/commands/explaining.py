@@ -155,10 +155,10 @@ def _of_fusion(
     return _facts(query, documents, "mean of the query", contributions)
 
 
-def _chosen(docs: Sequence[str], named: list[str], first: list[int], query: str) -> list[int]:
+def _chosen(docs: Sequence[str], labels: list[str], first: list[int], query: str) -> list[int]:
     """Return the places of the documents that are asked for, or the first two of the ranking."""
     typed = f"--docs {','.join(docs)}"
-    chosen = [_place(word, named, typed, query) for word in docs] or first
+    chosen = [_place(word, labels, typed, query) for word in docs] or first
     if len(chosen) not in (1, 2):
         raise UsageError(f"{typed}: expected one document or two, with a comma")
     return chosen
@@ -180,10 +180,10 @@ def _mean(values: Any) -> float | None:
     return present.mean() if present.size else None
 
 
-def _place(word: str, named: list[str], typed: str, query: str) -> int:
-    places = [place for place, name in enumerate(named) if name == word]
+def _place(word: str, labels: list[str], typed: str, query: str) -> int:
+    places = [place for place, name in enumerate(labels) if name == word]
     if len(places) != 1:
-        some = ", ".join(named[:3])
+        some = ", ".join(labels[:3])
         many = "several documents" if places else "no document"
         raise UsageError(f"{typed}: query {query} has {many} {word!r}; its first are {some}")
     return places[0]

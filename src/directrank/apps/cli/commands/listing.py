@@ -72,8 +72,8 @@ def methods(
     print_columns(["of other libraries", "what it does"], rows)
     missing = [(external.library, external.name) for external in EXTERNAL if external.install]
     for extra in dict(missing):
-        named = ", ".join(name for needed, name in missing if needed == extra)
-        remark(f"not installed: {extra}, for {named}: {install_line(extra)}")
+        uses = ", ".join(name for needed, name in missing if needed == extra)
+        remark(f"not installed: {extra}, for {uses}: {install_line(extra)}")
     remark("directrank methods NAME: its source, and its parameters")
 
 

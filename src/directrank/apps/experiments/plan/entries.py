@@ -106,13 +106,13 @@ def external_of(piece: str) -> External:
         return RunFiles(label, path, piece, summary=f"rankings made elsewhere: {printed}")
     if source.lower() == "sklearn":
         return _installed(piece.strip(), rest.strip())
-    named = [external for external in EXTERNAL if external.name.lower() == piece.strip().lower()]
-    if not named:
+    matches = [external for external in EXTERNAL if external.name.lower() == piece.strip().lower()]
+    if not matches:
         names = ", ".join(external.name for external in EXTERNAL)
         raise ValueError(f"no method is called {piece!r}; there are {names}")
-    if named[0].install:
-        raise ValueError(f"{named[0].name} needs {named[0].library}: {named[0].install}")
-    return named[0]
+    if matches[0].install:
+        raise ValueError(f"{matches[0].name} needs {matches[0].library}: {matches[0].install}")
+    return matches[0]
 
 
 def _methods(piece: Any, select_by: Any) -> Sequence[Entry]:

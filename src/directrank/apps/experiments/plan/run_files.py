@@ -60,7 +60,7 @@ class RunFiles(External):
         if not self.folder.is_dir():
             raise DataError(f"{self.folder}: no such folder; {RULE}")
         inside = self.folder / fold
-        paths = _named(self.folder, fold) or _named(inside, "test") or _only(inside)
+        paths = _rankings(self.folder, fold) or _rankings(inside, "test") or _only(inside)
         if len(paths) > 1:
             names = " and ".join(sorted(path.name for path in paths)[:2])
             raise DataError(f"{self.folder}: {names} are both rankings of {fold}; keep one of them")
@@ -71,11 +71,11 @@ class RunFiles(External):
     def _vali(self, fold: str) -> Path | None:
         if self.folder.is_file():
             return None
-        paths = _named(self.folder, f"{fold}.vali") or _named(self.folder / fold, "vali")
+        paths = _rankings(self.folder, f"{fold}.vali") or _rankings(self.folder / fold, "vali")
         return paths[0] if paths else None
 
 
-def _named(folder: Path, stem: str) -> list[Path]:
+def _rankings(folder: Path, stem: str) -> list[Path]:
     return [path for end in RUN_ENDINGS if (path := folder / f"{stem}{end}").is_file()]
 
 

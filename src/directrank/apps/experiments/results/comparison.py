@@ -489,7 +489,7 @@ class Comparison:
             method: {measure: self.query_values(convention, measure, method) for measure in accepted}
             for method in [*methods, baseline]
         }
-        return gated(values, values.pop(baseline), accepted, called=baseline)
+        return gated(values, values.pop(baseline), accepted, label=baseline)
 
     def query_values(self, convention: str, measure: str, method: str) -> np.ndarray:
         """Return a method's values on the test queries of all folds, (n_queries,), fold by fold."""

@@ -189,17 +189,17 @@ def _results(
     )
 
 
-def _labels_of(baseline: str, named: dict[str, Any]) -> list[str]:
+def _labels_of(baseline: str, rankings: dict[str, Any]) -> list[str]:
     return [
         label
-        for label, run in named.items()
+        for label, run in rankings.items()
         if str(baseline) == label or (isinstance(run, str | os.PathLike) and str(baseline) == str(run))
     ]
 
 
-def _label_of(baseline: str, named: dict[str, Any]) -> str:
+def _label_of(baseline: str, rankings: dict[str, Any]) -> str:
     """Return the label of a baseline that is given as a label or as a path."""
-    labels = _labels_of(baseline, named)
+    labels = _labels_of(baseline, rankings)
     if not labels:
-        raise ValueError(f"{baseline} is not one of the runs: {', '.join(named)}")
+        raise ValueError(f"{baseline} is not one of the runs: {', '.join(rankings)}")
     return labels[0]

@@ -259,14 +259,14 @@ def own_feature(name: str, compute: Callable[[Matches], np.ndarray]) -> Feature:
     return Feature(name, field, compute)
 
 
-def features_named(wanted: str | Sequence[str | Feature], fields: Sequence[str]) -> list[Feature]:
+def parse_features(wanted: str | Sequence[str | Feature], fields: Sequence[str]) -> list[Feature]:
     """Return features from presets, names and custom features, each once.
 
     Raises ValueError if a name is not known, or its field is not among those of the index.
     """
     features: dict[str, Feature] = {}
     for spec in [wanted] if isinstance(wanted, str) else wanted:
-        for feature in [spec] if isinstance(spec, Feature) else _named(spec, fields):
+        for feature in [spec] if isinstance(spec, Feature) else _of_text(spec, fields):
             if feature.field not in fields:
                 raise ValueError(
                     f"{feature.name}: the index has no field {feature.field}, only {', '.join(fields)}"
@@ -275,7 +275,7 @@ def features_named(wanted: str | Sequence[str | Feature], fields: Sequence[str])
     return list(features.values())
 
 
-def _named(text: str, fields: Sequence[str]) -> list[Feature]:
+def _of_text(text: str, fields: Sequence[str]) -> list[Feature]:
     if text in PRESETS:
         names, where = PRESETS[text]
         # An index without titles has the whole text alone.

@@ -26,7 +26,7 @@ from directrank.apps.text.features.candidates import (
     candidates_of,
     parse_rule,
 )
-from directrank.apps.text.features.definitions import Feature, features_named
+from directrank.apps.text.features.definitions import Feature, parse_features
 from directrank.apps.text.features.matches import feature_matrix
 from directrank.apps.text.features.outside import embedding_scores, first_of_run, outside_scores
 from directrank.apps.text.index.folder import Index, open_index
@@ -123,7 +123,7 @@ def make_features(
     options, faults = options or CollectionOptions(), Faults()
     rule, definitions = parse_rule(candidates), [features] if isinstance(features, str) else list(features)
     fused = [name for name in FUSED if name in definitions]
-    wanted = features_named([feature for feature in definitions if feature not in FUSED], index.fields)
+    wanted = parse_features([feature for feature in definitions if feature not in FUSED], index.fields)
     if fused and bool(rule.depth) + len(rule.runs) < 2:
         raise ValueError(
             f"{fused[0]} needs two rankings or more in candidates, such as bm25:200,run:FILE:200"
@@ -213,18 +213,18 @@ def _by_query(index: Index, records: Sequence[Judgement], source: str, faults: F
     docids = {judgement.docid for judgement in records}
     places = {docid: index.ids.find(known_name(docid, index.ids)) for docid in docids}
     missing = sorted(docid for docid, place in places.items() if place < 0)
-    named = dict(zip(missing, with_like_names(missing, index.ids), strict=True))
+    texts = dict(zip(missing, with_like_names(missing, index.ids), strict=True))
     if len(missing) > len(docids) / 2:
         raise DataError(
             f"{source}: the index has {len(docids) - len(missing)} of {len(docids)} judged documents; it "
-            f"lacks {', '.join(named[docid] for docid in missing[:LISTED])}, for example; give the "
+            f"lacks {', '.join(texts[docid] for docid in missing[:LISTED])}, for example; give the "
             "judgements of this collection, with its names of documents, or index all of it"
         )
     judged: dict[str, _Judged] = {}
     for judgement in records:
         of_query = judged.setdefault(judgement.qid, _Judged({}, []))
         if places[judgement.docid] < 0:
-            faults.add(NO_DOCUMENT, named[judgement.docid])
+            faults.add(NO_DOCUMENT, texts[judgement.docid])
         else:
             of_query.grades.setdefault(places[judgement.docid], judgement.grade)
         # Relevant documents that the collection lacks cannot be found, and count all the same.

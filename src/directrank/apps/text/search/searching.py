@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from directrank.apps.text.features.candidates import bm25_top
-from directrank.apps.text.features.definitions import Feature, features_named
+from directrank.apps.text.features.definitions import Feature, parse_features
 from directrank.apps.text.features.matches import feature_matrix
 from directrank.apps.text.features.outside import Embeddings
 from directrank.apps.text.index.analysis import WORDS, Analysis
@@ -143,7 +143,7 @@ class Searcher:
         if unused := sources.keys() - set(names):
             raise DataError(f"embeddings {min(unused)}: the model has no feature of this name")
         try:
-            self._features = features_named(
+            self._features = parse_features(
                 [own_by_name.get(name, name) for name in names if name not in sources], index.fields
             )
         except ValueError as error:
