@@ -503,7 +503,7 @@ class AutoRanker(BaseEnsemble):
         splits = [] if validation is None else [Split(groups, weights, validation)]
         if validation is not None and groups.source.workers is not None:
             return splits
-        counted = True if weights is None else weights > 0.0
+        counted = np.ones(groups.n_queries, bool) if weights is None else weights > 0.0
         learnable = counted & learnable_queries(methods, groups)
         by_all, varies = learnable.all(axis=0), counted & ~measure.uninformative(groups.queries)
         for usable in (by_all | varies, by_all):
