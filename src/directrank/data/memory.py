@@ -76,7 +76,7 @@ def as_dense(X: Any, name: str = "X", dtype: type = np.float32) -> Any:
 
     Raises DataError if the dense array would need more than four fifths of the free memory.
     """
-    if isinstance(X, np.ndarray):
+    if not hasattr(X, "toarray"):
         return X
     from scipy.sparse import issparse  # slow to import
 

@@ -239,24 +239,32 @@ def agreements(X: np.ndarray, relevance: np.ndarray) -> np.ndarray:
 
 
 def _agreements(columns: np.ndarray, relevance: np.ndarray) -> np.ndarray:
-    values = np.where(np.isnan(columns), np.float32(-np.inf), columns)
-    order = np.argsort(values, axis=1)
-    values, grades = np.take_along_axis(values, order, 1), relevance[order]
-    place = np.broadcast_to(np.arange(values.shape[1]), values.shape)
-    begins, ends = np.ones(values.shape, np.bool_), np.ones(values.shape, np.bool_)
-    begins[:, 1:] = ends[:, :-1] = values[:, 1:] != values[:, :-1]
-    # Of each document, the first and the last place of those with the same value.
-    first = np.maximum.accumulate(np.where(begins, place, 0), axis=1)
-    last = np.minimum.accumulate(np.where(ends, place, values.shape[1])[:, ::-1], axis=1)[:, ::-1]
-    right, wrong = np.zeros(len(values)), np.zeros(len(values))
-    for grade in np.unique(relevance)[1:]:
-        lower = np.cumsum(grades < grade, axis=1)
-        below = np.take_along_axis(lower, first, 1) - np.take_along_axis(grades < grade, first, 1)
-        above = lower[:, -1:] - np.take_along_axis(lower, last, 1)
-        right += np.where(grades == grade, below, 0).sum(axis=1)
-        wrong += np.where(grades == grade, above, 0).sum(axis=1)
-    ordered = right + wrong
-    return np.divide(right - wrong, ordered, out=np.full(len(values), np.nan), where=ordered > 0)
+    values = np.array(columns, np.float32, order="C")
+    values[np.isnan(values)] = -np.inf
+    levels, grade = np.unique(relevance, return_inverse=True)
+    agreement = np.full(len(values), np.nan)
+    _compare(values, np.argsort(values, axis=1), grade, np.empty(len(levels), np.int64), agreement)
+    return agreement
+
+
+@kernel
+def _compare(values, order, grade, below, agreement):
+    n = values.shape[1]
+    for k in range(len(values)):
+        below[:] = 0  # the documents of each grade with less than the value at `start`
+        right = wrong = start = 0
+        for stop in range(1, n + 1):
+            if stop < n and values[k, order[k, stop]] == values[k, order[k, start]]:
+                continue
+            for i in range(start, stop):
+                g = grade[order[k, i]]
+                right += below[:g].sum()
+                wrong += below[g + 1 :].sum()
+            for i in range(start, stop):
+                below[grade[order[k, i]]] += 1
+            start = stop
+        if right + wrong > 0:
+            agreement[k] = (right - wrong) / (right + wrong)
 
 
 def _grades(groups: QueryGroups) -> list[Finding]:

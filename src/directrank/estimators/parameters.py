@@ -19,7 +19,7 @@ import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
-from functools import reduce, wraps
+from functools import cache, reduce, wraps
 from numbers import Integral, Real
 from operator import or_
 from types import NoneType, UnionType
@@ -282,8 +282,7 @@ def _documented(cls: type) -> str:
     sections = _sections(cls)
     summary = sections.pop("")
     declared = (
-        f"{parameter.heading}\n{textwrap.indent(textwrap.fill(parameter.sentence, 106), '    ')}\n"
-        for parameter in parameters_of(cls).values()
+        f"{parameter.heading}\n{_indented(parameter.sentence)}\n" for parameter in parameters_of(cls).values()
     )
     inherited = filter(None, (_sections(base).get("Attributes") for base in cls.__mro__[1:]))
     entries = {
@@ -300,6 +299,11 @@ def _documented(cls: type) -> str:
         entries.setdefault("Examples", EXAMPLE.format(name=cls.__name__, first=first))
     texts = (f"{heading}\n{'-' * len(heading)}\n{text}" for heading, text in entries.items())
     return "\n".join([summary, *texts])
+
+
+@cache  # Methods share most of their parameters.
+def _indented(sentence: str) -> str:
+    return textwrap.indent(textwrap.fill(sentence, 106), "    ")
 
 
 def _sections(cls: type) -> dict[str, str]:

@@ -38,10 +38,14 @@ class PathlessLocator(UserProvidedCacheLocator):
     a file outside the package stays in the name of its folder: that name says nothing about its source.
     """
 
+    def ensure_cache_path(self):
+        """Create the folder; `prepared_folder` has written beside it, so it is not tried for each kernel."""
+        os.makedirs(self.get_cache_path(), exist_ok=True)
+
     @classmethod
     def get_suitable_cache_subpath(cls, py_file):
         """Return the folder below ``NUMBA_CACHE_DIR`` for the kernels of a file."""
-        return "" if Path(py_file).is_relative_to(PACKAGE) else super().get_suitable_cache_subpath(py_file)
+        return "" if py_file.startswith(f"{PACKAGE}{os.sep}") else super().get_suitable_cache_subpath(py_file)
 
 
 def prepared_folder(folder: Path) -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import get_blas_funcs, get_lapack_funcs
+import scipy
 
 from directrank.contracts import LinearScorer, Part, Solution, Solver, Targets
 from directrank.features.shards import added_up
@@ -22,6 +22,8 @@ REGULAR = 1e-9
 ROUGHLY_REGULAR, MOST_STEPS, REFINED = 1e-4, 10, 1e-12
 #: Largest gradient of a solved system, relative to that at zero coefficients.
 SOLVED = 1e-6
+#: LAPACK's factors, reciprocal condition number and solution.
+CHOLESKY = ("potrf", "pocon", "potrs")
 
 
 class ClosedForm(Solver):
@@ -97,7 +99,7 @@ class ClosedForm(Solver):
         units = (1.0 / (scale * np.sqrt(weight))).astype(np.float32)
         products *= units
         products *= units[:, None]
-        factorised, condition, solved = get_lapack_funcs(("potrf", "pocon", "potrs"), (products,))
+        factorised, condition, solved = scipy.linalg.get_lapack_funcs(CHOLESKY, (products,))
         lower = np.abs(products)
         norm = (lower.sum(axis=0) + lower.sum(axis=1) - lower.diagonal()).max()
         factor, failed = factorised(products, lower=True)
@@ -131,7 +133,7 @@ class ClosedForm(Solver):
     def _solved(self, matrix, right, varies) -> tuple[int, np.ndarray]:
         """Return the rank of a matrix of correlations, and the solution of minimum norm."""
         if len(right) >= WIDE and varies.all():
-            factorised, condition, solved = get_lapack_funcs(("potrf", "pocon", "potrs"), (matrix,))
+            factorised, condition, solved = scipy.linalg.get_lapack_funcs(CHOLESKY, (matrix,))
             factor, failed = factorised(matrix, lower=True)
             if not failed and condition(factor, np.abs(matrix).sum(axis=0).max(), uplo="L")[0] > REGULAR:
                 if self.ridge:
@@ -190,7 +192,7 @@ def _rough_products(objective, features, parts: Sequence[Part], mean: np.ndarray
     """Return the lower half of the products in float32; in float64 sums of squares and moments."""
     rows, targets = _centred_rows(objective, features, parts, mean, target)
     columns = rows.astype(np.float32).T
-    (syrk,) = get_blas_funcs(("syrk",), (columns,))
+    (syrk,) = scipy.linalg.get_blas_funcs(("syrk",), (columns,))
     products = syrk(1.0, columns, lower=True)
     return products, np.einsum("ij,ij->j", rows, rows), targets @ rows
 

@@ -5,8 +5,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr
-from scipy.optimize import minimize
+import scipy
 
 from directrank.contracts import (
     ApproximationErrors,
@@ -133,7 +132,7 @@ class Problem:
                 raise StopIteration  # SciPy then returns where it is.
 
         least = 0.0 if flat else tolerance
-        result = minimize(
+        result = scipy.optimize.minimize(
             function, start, jac=True, method="L-BFGS-B", callback=callback,
             options={"maxiter": max_iterations, "gtol": least, "ftol": 1e-12, "maxcor": 20},
         )  # fmt: skip
@@ -248,7 +247,7 @@ def in_row_space(features: Any) -> tuple[Any, np.ndarray | None]:
 
 
 def _row_space(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    answer: Any = qr(features.T.astype(np.float64), mode="economic", pivoting=True)
+    answer: Any = scipy.linalg.qr(features.T.astype(np.float64), mode="economic", pivoting=True)
     columns, factor, order = answer
     sizes = np.abs(np.diag(factor))  # They fall; those of documents that others explain are rounding.
     rank = max(1, int(np.count_nonzero(sizes > sizes[0] * max(features.shape) * np.finfo(float).eps)))

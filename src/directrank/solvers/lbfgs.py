@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.optimize import dual_annealing
+import scipy
 
 from directrank.contracts import (
     ApproximationErrors,
@@ -82,7 +82,7 @@ class LBFGS(Solver):
         end: dict[str, Any] = {}
         points = starting_points(scorer, features.shape[1], self.n_restarts, rng)
         if self.annealing:
-            points[0] = dual_annealing(
+            points[0] = scipy.optimize.dual_annealing(
                 lambda point: problem.at(point)[0], [(-1.0, 1.0)] * len(points[0]), initial_temp=1.0,
                 maxiter=self.annealing, maxfun=self.annealing, no_local_search=True,
                 x0=np.clip(points[0], -1.0, 1.0),

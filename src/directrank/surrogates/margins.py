@@ -9,7 +9,7 @@ import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import expit
+import scipy
 
 from directrank.errors import check_choice
 from directrank.kernels.plugins import by_type, register_kernel
@@ -101,7 +101,7 @@ class Logistic(Margin):
 
     def slope(self, margin: np.ndarray) -> np.ndarray:
         """Return φ' at each margin."""
-        return -expit(-margin) / self._log_base
+        return -scipy.special.expit(-margin) / self._log_base
 
 
 class LogisticForm(NamedTuple):

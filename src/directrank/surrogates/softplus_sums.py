@@ -10,7 +10,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.fft import irfft, next_fast_len, rfft
+import scipy
 
 from directrank.kernels.compile import kernel
 
@@ -63,7 +63,7 @@ def _shifts(length: int) -> np.ndarray:
     for p in range(TERMS):
         for q in range(TERMS - p):
             shifts[p, q] = (-1.0) ** p * math.comb(p + q, q) * series[p + q]
-    return np.asarray(rfft(shifts, length))
+    return np.asarray(scipy.fft.rfft(shifts, length))
 
 
 @kernel
@@ -79,9 +79,10 @@ def _sum_powers(sources, weights, low, moments):
 def _translated(moments: np.ndarray) -> np.ndarray:
     """Return the series of each cell, (TERMS, n_cells), from the sums of powers of all cells."""
     n = moments.shape[1]
-    length = next_fast_len(n + 2 * REACH, real=True)
-    frequencies = np.asarray(rfft(moments, length))
-    local = np.asarray(irfft((_shifts(length) * frequencies).sum(axis=1), length))[:, REACH : REACH + n]
+    length = scipy.fft.next_fast_len(n + 2 * REACH, real=True)
+    frequencies = np.asarray(scipy.fft.rfft(moments, length))
+    series = (_shifts(length) * frequencies).sum(axis=1)
+    local = np.asarray(scipy.fft.irfft(series, length))[:, REACH : REACH + n]
     # Sources far above are linear.
     middle = CELL * (np.arange(n) + 0.5)  # from `low`, which is in both terms
     total, first = moments[0].copy(), moments[1] + moments[0] * middle

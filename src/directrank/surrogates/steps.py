@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 
 from directrank.contracts import Step
 from directrank.data.queries import Queries
@@ -91,7 +91,7 @@ def searched_step(value_at: Callable[[float], float], direction: np.ndarray) -> 
     limit = MAX_STEP / width
     start, forward, backward = (value_at(size) for size in (0.0, PROBE * limit, -PROBE * limit))
     sign = 1.0 if forward <= backward else -1.0
-    minimum: Any = minimize_scalar(
+    minimum: Any = scipy.optimize.minimize_scalar(
         lambda size: value_at(sign * size), bounds=(0.0, limit), method="bounded",
         options={"xatol": 1e-3 * limit},
     )  # fmt: skip

@@ -98,7 +98,8 @@ def test_an_edit_recompiles_what_it_touches(tmp_path, monkeypatch, edited, recom
     modules = ("callee", "caller", "loop", "plugin")
 
     def forget():
-        for name in ("_files", "_source", "_imported", "_with_all_kernels", "_digest_of_one"):
+        ours = ("_files", "_source", "_imported", "_with_all_kernels", "_digest_of_one", "_digest_of_all")
+        for name in ours:
             getattr(compilation, name).cache_clear()
         compilation.source_digest.cache_clear()
 

@@ -1,13 +1,14 @@
 """The command `directrank`: its commands, help and exit codes."""
 
+import atexit
 import gc
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -68,6 +69,7 @@ class Command(TyperCommand):
         # and so does a search at every 700 objects while the command imports what it needs.
         gc.freeze()
         gc.set_threshold(LARGEST_YOUNG)
+        atexit.register(gc.freeze)  # An ending process would search all that it has.
         with as_typed(self.params, ctx.params):
             return super().invoke(ctx)
 
@@ -111,8 +113,33 @@ class Command(TyperCommand):
             )
 
 
+class Commands(Mapping[str, Command]):
+    """The commands by their names, each made when it is first used: most processes use one."""
+
+    def __init__(self) -> None:
+        self._functions = {function.__name__: function for function in chain(*COMMANDS.values())}
+        self._made: dict[str, Command] = {}
+
+    def __getitem__(self, name: str) -> Command:
+        if name not in self._made:
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+            alone.command(cls=Command)(expanded(self._functions[name]))
+            self._made[name] = cast(Command, typer.main.get_command(alone))
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+
 class Group(TyperGroup):
     """The group of all commands; failures of a command end in one line and an exit code."""
+
+    def __init__(self, **words: Any) -> None:
+        super().__init__(**words)
+        self.commands = Commands()  # pyright: ignore[reportAttributeAccessIssue]  # Nothing adds to them.
 
     def invoke(self, ctx) -> int:
         """Run the requested command and return the exit code."""
@@ -182,8 +209,6 @@ def directrank(
     """
 
 
-for command in chain(*COMMANDS.values()):
-    app.command(cls=Command)(expanded(command))
 #: What runs. Called itself, `app` would make every command anew at each call of a process.
 group = typer.main.get_command(app)
 

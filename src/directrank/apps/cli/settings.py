@@ -119,6 +119,8 @@ def _check_writable(folder: Path, typed: str) -> None:
 
 def with_settings(chosen: "Configured", settings: Mapping[str, object]) -> "Configured":
     """Return a method with the parameters of ``--set`` options; ``start`` may name a model file."""
+    if not settings:
+        return chosen
     from directrank.apps.experiments.plan.entries import methods_of, overridden
     from directrank.estimators.synonyms import our_name
     from directrank.models import load

@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from directrank.contracts import (
     Curvature,
@@ -447,7 +447,7 @@ def most_violated_assignment(
     # A(p) = (n + 1 − 2p) / (n (n − 1)) of positions 1 to n: Eq. (2) as a sum over documents.
     A, D = (n + 1 - 2.0 * np.arange(1, n + 1)) / (n * max(n - 1, 1)), discounts[:n]
     s = scores.astype(np.float64)
-    rank = linear_sum_assignment(np.outer(s, A) - np.outer(gain, D), maximize=True)[1]
+    rank = scipy.optimize.linear_sum_assignment(np.outer(s, A) - np.outer(gain, D), maximize=True)[1]
     loss = float(gain @ D - gain @ D[rank])
     _, alike = np.unique(np.stack((relevance, s)), axis=1, return_inverse=True)
     _, grade = np.unique(relevance, return_inverse=True)
