@@ -35,7 +35,6 @@ __all__ = [
     "power",
     "queries_needed",
     "query_values",
-    "randomisation_test",
     "row_alphas",
     "smallest_effect",
     "t_test",
@@ -177,11 +176,6 @@ class Randomisation:
             np.where((place >= 0) & np.isfinite(end), end, wide)
             for end, wide in zip(ends, self.range, strict=True)
         )
-
-
-def randomisation_test(differences: np.ndarray) -> np.ndarray:
-    """Return two-sided p-values of Fisher's paired randomisation test, (n_pairs,)."""
-    return Randomisation(differences).p
 
 
 def bootstrap_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

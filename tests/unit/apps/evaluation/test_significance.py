@@ -11,7 +11,6 @@ from directrank.apps.evaluation.significance import (
     bootstrap_interval,
     effect_size,
     holm,
-    randomisation_test,
     row_alphas,
     t_test,
 )
@@ -32,12 +31,12 @@ def test_t_test_is_that_of_scipy(differences):
 def test_randomisation_tries_every_pattern_of_few_queries():
     """Of 2³ sign patterns of 1, 2, 4 only +++ and −−− reach 7; of 1, 1, 0: |sum| ≥ 2 in half of them."""
     pairs = np.array([[1.0, 1.0], [2.0, 1.0], [4.0, 0.0]])
-    assert randomisation_test(pairs).tolist() == [2 / 8, 4 / 8]
+    assert Randomisation(pairs).p.tolist() == [2 / 8, 4 / 8]
 
 
 def test_randomisation_is_that_of_scipy_where_it_is_exact():
     few = np.random.default_rng(1).normal(0.3, 1, size=(12, 3))
-    for column, ours in zip(few.T, randomisation_test(few), strict=True):
+    for column, ours in zip(few.T, Randomisation(few).p, strict=True):
         theirs = stats.permutation_test(
             (column, np.zeros(12)), lambda a, b, axis: (a - b).mean(axis), permutation_type="samples",
             vectorized=True, n_resamples=np.inf,
@@ -46,7 +45,7 @@ def test_randomisation_is_that_of_scipy_where_it_is_exact():
 
 
 def test_random_patterns_agree_with_scipy(differences):
-    ours = randomisation_test(differences)
+    ours = Randomisation(differences).p
     for column, p in zip(differences.T, ours, strict=True):
         theirs = stats.permutation_test(
             (column, np.zeros(80)), lambda a, b, axis: (a - b).mean(axis), permutation_type="samples",
@@ -54,8 +53,8 @@ def test_random_patterns_agree_with_scipy(differences):
         ).pvalue  # fmt: skip
         # Five standard errors of the difference of two Monte Carlo estimates.
         assert abs(p - theirs) < 5 * np.sqrt(max(p, 1e-3) * (1 - p) * (1 / 10_000 + 1 / 20_000)) + 1e-4
-    assert (ours == randomisation_test(differences)).all()
-    assert randomisation_test(differences + 10.0) == pytest.approx(1 / 20_001)
+    assert (ours == Randomisation(differences).p).all()
+    assert Randomisation(differences + 10.0).p == pytest.approx(1 / 20_001)
 
 
 def test_the_interval_of_few_queries_by_hand():
@@ -77,8 +76,8 @@ def test_the_interval_holds_what_the_test_does_not_reject(n, alpha):
     """The ends are where the p-value of the differences less a value crosses the level."""
     differences = np.random.default_rng(n).gamma(1.0, size=(n, 3)) - 0.8
     for end, inwards in zip(Randomisation(differences).interval(alpha), (1.0, -1.0), strict=True):
-        assert (randomisation_test(differences - end + 1e-9 * inwards) < alpha).all()
-        assert (randomisation_test(differences - end - 1e-9 * inwards) >= alpha).all()
+        assert (Randomisation(differences - end + 1e-9 * inwards).p < alpha).all()
+        assert (Randomisation(differences - end - 1e-9 * inwards).p >= alpha).all()
 
 
 @pytest.mark.parametrize("correction", ["holm", "bh"])
@@ -137,8 +136,8 @@ def test_products_of_tests_run_on_one_thread_of_linear_algebra():
             return left @ np.asarray(self)
 
     differences = np.random.default_rng(0).normal(size=(40, 2))
-    expected = bootstrap_interval(differences), randomisation_test(differences)
-    found = bootstrap_interval(differences.view(Watching)), randomisation_test(differences.view(Watching))
+    expected = bootstrap_interval(differences), Randomisation(differences).p
+    found = bootstrap_interval(differences.view(Watching)), Randomisation(differences.view(Watching)).p
     assert set(threads) == {1}
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])

@@ -40,24 +40,24 @@ _BURGES, _CATBOOST = "Burges, MSR-TR-2010-82", "Gulin, Kuralenok, Pavlov, ICML 2
 #: Every library of trees with a name, in the order of printing; its library is imported when it is used.
 EXTERNAL = (
     LightGBM(
-        "lightgbm:lambdarank", "lambdarank", _LEAVES, _STEPS,
-        "LightGBM's LambdaMART, stopped early", _BURGES,
+        "lightgbm:lambdarank", "lambdarank", grid=_LEAVES, fixed=_STEPS,
+        summary="LightGBM's LambdaMART, stopped early", paper=_BURGES,
     ),
     LightGBM(
-        "lightgbm:rank_xendcg", "rank_xendcg", _LEAVES, _STEPS,
-        "LightGBM's trees on the cross entropy of Bruch, stopped early", "Bruch, WWW 2021",
+        "lightgbm:rank_xendcg", "rank_xendcg", grid=_LEAVES, fixed=_STEPS,
+        summary="LightGBM's trees on the cross entropy of Bruch, stopped early", paper="Bruch, WWW 2021",
     ),
     XGBoost(
-        "xgboost:rank:ndcg", "rank:ndcg", _DEPTHS, _STEPS,
-        "XGBoost's LambdaMART for nDCG, stopped early", _BURGES,
+        "xgboost:rank:ndcg", "rank:ndcg", grid=_DEPTHS, fixed=_STEPS,
+        summary="XGBoost's LambdaMART for nDCG, stopped early", paper=_BURGES,
     ),
     XGBoost(
-        "xgboost:rank:map", "rank:map", _DEPTHS, _STEPS,
-        "XGBoost's LambdaMART for AP, relevant from grade 1, stopped early", _BURGES,
+        "xgboost:rank:map", "rank:map", grid=_DEPTHS, fixed=_STEPS,
+        summary="XGBoost's LambdaMART for AP, relevant from grade 1, stopped early", paper=_BURGES,
     ),
     CatBoost(
-        "catboost:YetiRank", "YetiRank", _LEVELS, {"iterations": 300, "learning_rate": 0.1},
-        "CatBoost's trees on noisy rankings, stopped early", _CATBOOST,
+        "catboost:YetiRank", "YetiRank", grid=_LEVELS, fixed={"iterations": 300, "learning_rate": 0.1},
+        summary="CatBoost's trees on noisy rankings, stopped early", paper=_CATBOOST,
     ),
 )  # fmt: skip
 #: Forms of names that stand for any class, or any folder.
@@ -103,7 +103,7 @@ def external_of(piece: str) -> External:
         path, printed = Path(folder), printable(folder)
         if not path.exists():
             raise ValueError(f"{piece}: there is no folder {printed}")
-        return RunFiles(label, path, piece, summary=f"rankings made elsewhere: {printed}")
+        return RunFiles(label, path, name=piece, summary=f"rankings made elsewhere: {printed}")
     if source.lower() == "sklearn":
         return _installed(piece.strip(), rest.strip())
     matches = [external for external in EXTERNAL if external.name.lower() == piece.strip().lower()]

@@ -6,7 +6,7 @@ import inspect
 import sys
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, NamedTuple, Self
@@ -62,6 +62,7 @@ def without_relevance(groups: QueryGroups) -> QueryGroups:
     )
 
 
+@dataclass(frozen=True)
 class External(Entry):
     """A row that another library or a file makes: its scores are stored in place of a model.
 
@@ -75,11 +76,13 @@ class External(Entry):
         Whether the measure of selection chooses inside a fit.
     """
 
-    grid: Grid
-    fixed: Parameters
-    summary: str
-    paper: str
-    name: str
+    label: str
+    _: KW_ONLY
+    grid: Grid = field(default_factory=dict)
+    fixed: Parameters = field(default_factory=dict)
+    summary: str = ""
+    paper: str = ""
+    name: str = ""
     #: No measure of its own is known.
     measure = None
     stores_scores = True
@@ -272,13 +275,7 @@ class ExternalEstimator(External):
     3
     """
 
-    label: str
     estimator: Any
-    grid: Grid = field(default_factory=dict)
-    fixed: Parameters = field(default_factory=dict)
-    summary: str = ""
-    paper: str = ""
-    name: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, str) or not self.label.strip():
@@ -410,13 +407,7 @@ class Watch:
 class BoostedTrees(External):
     """Trees grown for an objective of another library, which is called as there."""
 
-    label: str
     objective: str
-    grid: Grid = field(default_factory=dict)
-    fixed: Parameters = field(default_factory=dict)
-    summary: str = ""
-    paper: str = ""
-    name: str = ""
 
     library: ClassVar[str]
     #: The library's estimator, whose parameters these are.

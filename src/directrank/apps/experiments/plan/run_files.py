@@ -1,7 +1,7 @@
 """Rows of a comparison that are files of rankings, made elsewhere: a folder, or one TREC run."""
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from directrank.apps.experiments.plan.entry import Learned, Task
 from directrank.apps.experiments.plan.external_estimators import External
 from directrank.data import QueryGroups
 from directrank.errors import DataError
-from directrank.estimators.parameters import Grid, Parameters
+from directrank.estimators.parameters import Parameters
 from directrank.files import ENDINGS, input_digest
 from directrank.storage.names import printable
 from directrank.storage.strict_json import Plain
@@ -33,13 +33,7 @@ class RunFiles(External):
     ``.parquet`` or ``.arrow``. One file instead of a folder ranks the test sets of all folds: a TREC run.
     """
 
-    label: str
     folder: Path
-    name: str = ""
-    grid: Grid = field(default_factory=dict)
-    fixed: Parameters = field(default_factory=dict)
-    summary: str = ""
-    paper: str = ""
     partial = True
     reads_docid = True
 

@@ -19,7 +19,7 @@ from directrank.apps.experiments.store.records import ComparedByClicks, Earned, 
 from directrank.apps.experiments.store.store import Store
 from directrank.data import QueryGroups
 from directrank.estimators.methods import Configured
-from directrank.estimators.parameters import Grid, Parameters, Point
+from directrank.estimators.parameters import Parameters, Point
 from directrank.storage.names import printable
 from directrank.storage.strict_json import JSONObject, Plain, as_plain
 
@@ -184,7 +184,7 @@ class _Measuring:
 
 def _entry(row: ScoredRow, measuring: _Measuring) -> Entry:
     if row.method is None:
-        return _Rule(row.label, row, measuring)
+        return _Rule(row.label, row, measuring, summary="another library's rule")
     facts = {**vars(row.method), "label": row.label, "method": replace(row.method.method, grid={})}
     return _Method(**facts, row=row, measuring=measuring)
 
@@ -224,14 +224,8 @@ class _Method(MethodEntry):
 class _Rule(External):
     """A rule of another library, which the label names before a colon."""
 
-    label: str
     row: ScoredRow
     measuring: Any = field()
-    name: str = ""
-    summary: str = "another library's rule"
-    paper: str = ""
-    grid: Grid = field(default_factory=dict)
-    fixed: Parameters = field(default_factory=dict)
 
     def facts(self, fold: str, point: Parameters, chooses: bool) -> tuple[Plain, ...]:
         return self.row.label, self.row.facts

@@ -93,7 +93,10 @@ def test_the_validation_set_chooses_from_the_grid_and_the_object_stays_unfitted(
     estimator = fakes.Column(column=3)
     grid = {"column": (0, 1, 2, 3), "sign": (1.0, -1.0)}
     result = compare(
-        parts, ["regression", ExternalEstimator("best column", estimator, grid)], select_by="AP", **OPTIONS
+        parts,
+        ["regression", ExternalEstimator("best column", estimator, grid=grid)],
+        select_by="AP",
+        **OPTIONS,
     )
     values = {
         (column, sign): evaluate(parts[1], sign * parts[1].X[:, column].astype(float))["AP"]

@@ -80,7 +80,7 @@ def test_one_run_serves_all_folds_and_need_not_hold_every_document(data, tmp_pat
 def test_a_changed_file_is_another_fit(parts, tmp_path):
     text = scores_text(parts[2], column(parts[2]), "")
     written(tmp_path, "runs/fold.txt", text)
-    runs = RunFiles("mine", tmp_path / "runs", "runs:mine")
+    runs = RunFiles("mine", tmp_path / "runs", name="runs:mine")
     before = runs.facts("fold", {}, chooses=True)
     written(tmp_path, "runs/fold.txt", text.replace("\n", " \n", 1))
     assert runs.facts("fold", {}, chooses=True) != before
