@@ -283,12 +283,12 @@ class QueryGroups(Tabular):
     def _rows(self, rows: slice) -> dict[str, Any]:
         """Return the columns of some documents by name, as `from_frame` reads them: ids, grades, features."""
         names = self.feature_names or tuple(f"f{number + 1}" for number in range(self.n_features))
-        given = {role: getattr(self.reading, role, None) for role in ("qid", "label", "docid")}
-        ids = {given["qid"] or "qid": self.qid[rows]}
+        columns = {role: getattr(self.reading, role, None) for role in ("qid", "label", "docid")}
+        ids = {columns["qid"] or "qid": self.qid[rows]}
         if self.docid is not None:
-            ids[given["docid"] or "docid"] = self.docid[rows]
+            ids[columns["docid"] or "docid"] = self.docid[rows]
         if self.labelled:
-            ids[given["label"] or "relevance"] = self.relevance[rows]
+            ids[columns["label"] or "relevance"] = self.relevance[rows]
         if both := sorted({*ids} & {*names}):
             raise DataError(f"a feature is called {both[0]!r}, as the column of ids or grades; rename it")
         return {**ids, **CodedRows.of(np.asarray(self.X)[rows], names, self.categories).table()}

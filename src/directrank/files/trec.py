@@ -147,17 +147,17 @@ def read_qrels(path: str | Path, codes: Mapping[float, float] = MappingProxyType
     _refuse_repeated(rows, np.arange(n_rows), numbered(documents, subtopic)[0], 2, "judged")
     notes, subtopics = words.notes(), None
     if len(first_of_subtopic) > len(first):
-        document, kept = numbered(documents, query)
+        document, first_rows = numbered(documents, query)
         # Subtopics are columns, counted within their query.
         owner = query[first_of_subtopic]
         column = np.array([np.count_nonzero(owner[:number] == owner[number]) for number in range(len(owner))])
-        subtopics = np.zeros((len(kept), column.max() + 1))
+        subtopics = np.zeros((len(first_rows), column.max() + 1))
         subtopics[document, column[subtopic]] = np.maximum(grades, 0.0)
-        largest = np.full(len(kept), -np.inf)
+        largest = np.full(len(first_rows), -np.inf)
         np.maximum.at(largest, document, grades)
-        if len(kept) < n_rows:
+        if len(first_rows) < n_rows:
             notes.append(f"{path}: the grade of a document is the largest over its subtopics (second column)")
-        documents, query, grades = documents[kept], query[kept], largest
+        documents, query, grades = documents[first_rows], query[first_rows], largest
     negative = int((grades < 0).sum())
     if negative:
         notes.append(
@@ -294,16 +294,16 @@ def match_run(judgments: Judgments, run: Run) -> Retrieval:
     documents are common.
     """
     rows = run.rows
-    query, kept = _judged_rows(judgments, run)
-    documents = np.concatenate([judgments.documents, rows.column(DOCUMENT)[kept]])
-    group = np.concatenate([judgments.query, query[kept]])
+    query, judged_rows = _judged_rows(judgments, run)
+    documents = np.concatenate([judgments.documents, rows.column(DOCUMENT)[judged_rows]])
+    group = np.concatenate([judgments.query, query[judged_rows]])
     codes, first = numbered(documents, group)
     n_judged, rows_of_run = len(judgments.documents), codes[len(judgments.documents) :]
-    _refuse_repeated(rows, kept, rows_of_run, DOCUMENT, "listed")
-    _check_common(judgments, run, kept, query, rows_of_run)
+    _refuse_repeated(rows, judged_rows, rows_of_run, DOCUMENT, "listed")
+    _check_common(judgments, run, judged_rows, query, rows_of_run)
     grades, scores = np.full(len(first), -np.inf), np.full(len(first), np.nan)
     grades[:n_judged] = judgments.grades
-    scores[rows_of_run] = run.scores[kept]
+    scores[rows_of_run] = run.scores[judged_rows]
     subtopics = _padded(judgments, np.arange(n_judged), len(first))
     queries = _sorted_queries(group[first], grades, judgments.qid(), documents[first], subtopics)
     notes = [*run.notes, *_query_notes(judgments, run, query)]
@@ -404,15 +404,15 @@ def _judged_rows(judgments: Judgments, run: Run) -> tuple[np.ndarray, np.ndarray
     number, first = run.rows.numbered(QUERY)
     names = np.concatenate([judgments.queries, run.rows.column(QUERY)[first]])
     query = numbered(names)[0][judgments.n_queries :][number]
-    kept = np.flatnonzero(query < judgments.n_queries)
-    if not len(kept):
+    judged_rows = np.flatnonzero(query < judgments.n_queries)
+    if not len(judged_rows):
         raise DataFormatError(
             str(run.path), 0, 0,
             f"none of its queries is in {judgments.source}: they are called "
             f"{quoted(run.rows.text(0, QUERY))} and {quoted(judgments.query_name(0))}, for example; give "
             "the run of these queries",
         )  # fmt: skip
-    return query, kept
+    return query, judged_rows
 
 
 def _refuse_repeated(rows: Rows, places: np.ndarray, codes: np.ndarray, column: int, verb: str) -> None:
@@ -431,21 +431,22 @@ def _refuse_repeated(rows: Rows, places: np.ndarray, codes: np.ndarray, column: 
 
 
 def _check_common(
-    judgments: Judgments, run: Run, kept: np.ndarray, query: np.ndarray, rows_of_run: np.ndarray
+    judgments: Judgments, run: Run, judged_rows: np.ndarray, query: np.ndarray, rows_of_run: np.ndarray
 ):
     """Refuse a run without a judged document; warn if it has less than a tenth of those it could have."""
-    judged = np.flatnonzero(np.isin(judgments.query, query[kept]))
-    n_common, n_possible = int((rows_of_run < len(judgments.documents)).sum()), min(len(judged), len(kept))
+    judged = np.flatnonzero(np.isin(judgments.query, query[judged_rows]))
+    n_common = int((rows_of_run < len(judgments.documents)).sum())
+    n_possible = min(len(judged), len(judged_rows))
     if n_common >= LEAST_COMMON * n_possible:
         return
     names = (
-        f"they are called {quoted(run.rows.text(kept[0], DOCUMENT))} and "
+        f"they are called {quoted(run.rows.text(judged_rows[0], DOCUMENT))} and "
         f"{quoted(text_of(judgments.documents.item(judged[0])))}, for example; name documents "
         "as the judgments do (in tables, --docid chooses the column)"
     )
     if not n_common:
         inside = {text_of(judgments.documents.item(row)) for row in judged.tolist()}
-        some = [run.rows.text(row, DOCUMENT) for row in kept[:SOME].tolist()]
+        some = [run.rows.text(row, DOCUMENT) for row in judged_rows[:SOME].tolist()]
         if separator := likely_separator(some, inside):
             names += (
                 f"; without what follows {separator!r} they are: --chunks {separator!r} makes them "
@@ -453,7 +454,7 @@ def _check_common(
             )
         raise DataFormatError(str(run.path), 0, 0, f"none of its documents is in {judgments.source}: {names}")
     warnings.warn(
-        f"{run.path}: only {n_common} of {len(kept)} documents are in {judgments.source}: {names}",
+        f"{run.path}: only {n_common} of {len(judged_rows)} documents are in {judgments.source}: {names}",
         UserWarning,
         stacklevel=2,
     )

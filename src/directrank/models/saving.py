@@ -128,8 +128,8 @@ def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
             "Python Fusion.load"
         )
     try:
-        kind, given = _class_of(description["class"]), description["parameters"].items()
-        parameters = {name: value for name, value in given if name not in FORMER}
+        kind, saved = _class_of(description["class"]), description["parameters"].items()
+        parameters = {name: value for name, value in saved if name not in FORMER}
         return set_state(kind(**parameters), description, tensors)
     except ModelFormatError as error:
         raise ModelFormatError(damaged(path, str(error))) from None

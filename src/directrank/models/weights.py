@@ -108,21 +108,21 @@ class SignalWeights(Record):
 
     def ranker(self) -> Ranker:
         """Return the ranker of these weights."""
-        columns, given = self.columns(), np.array([*self.weights.values()], float)
+        columns, coefficients = self.columns(), np.array([*self.weights.values()], float)
         logarithm, ranker = np.array([is_logarithm for _, is_logarithm in columns], bool), Ranker()
         if self.n_features is None:
             setattr(ranker, "feature_names_in_", np.array([name for name, _ in columns], object))  # noqa: B010 - only where named
         else:
             places = [place_of(name, self.n_features) for name, _ in columns]
             wide = np.zeros(self.n_features), np.zeros(self.n_features, bool)
-            wide[0][places], wide[1][places] = given, logarithm
-            given, logarithm = wide
+            wide[0][places], wide[1][places] = coefficients, logarithm
+            coefficients, logarithm = wide
         kind = "log" if logarithm.any() else FORMS[self.form]
         ranker.scorer_ = (
-            QueryLinear(given) if kind == "query"
-            else LogLinear(given, logarithm) if kind == "log" else Linear(given)
+            QueryLinear(coefficients) if kind == "query"
+            else LogLinear(coefficients, logarithm) if kind == "log" else Linear(coefficients)
         )  # fmt: skip
-        ranker.n_features_in_ = len(given)
+        ranker.n_features_in_ = len(coefficients)
         if self.reading:
             setattr(ranker, "reading_", ReadingRecord.read(self.reading))  # noqa: B010 - the class has none
         ranker.status_, ranker.certificate_, ranker.history_ = "complete", {}, []

@@ -68,8 +68,8 @@ class CoordinateAscent(Solver):
         """Fit; see `directrank.contracts.Solver`."""
         spread = _spread_within_queries(objective, features)
         start, promising = _best_single(objective, features, spread, self.non_negative)
-        if scorer.coefficients is not None and np.any(given := scorer.coefficients * spread):
-            start = given / np.linalg.norm(given)
+        if scorer.coefficients is not None and np.any(scaled := scorer.coefficients * spread):
+            start = scaled / np.linalg.norm(scaled)
         runs, trace = [], []
         for number, generator in enumerate(rng.spawn(self.runs), 1):
             runs.append(_Run(objective, scorer, features, spread, monitor, start, self.non_negative))

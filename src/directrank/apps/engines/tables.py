@@ -113,12 +113,12 @@ def in_bytes(documents: Documents, names: list[str]) -> bytes:
 
     Numbers are big-endian; a text follows the number of its bytes, which is -1 for a missing one.
     """
-    given = [struct.pack(">ii", len(documents), len(names))]
+    parts = [struct.pack(">ii", len(documents), len(names))]
     for name in names:
         column = documents.column(name)
-        given += [_sized(name), struct.pack("?", is_text(column))]
-        given += map(_sized, column) if is_text(column) else [column.astype(">f8").tobytes()]
-    return b"".join(given)
+        parts += [_sized(name), struct.pack("?", is_text(column))]
+        parts += map(_sized, column) if is_text(column) else [column.astype(">f8").tobytes()]
+    return b"".join(parts)
 
 
 def _sized(text: str | None) -> bytes:
@@ -126,7 +126,7 @@ def _sized(text: str | None) -> bytes:
     return struct.pack(">i", -1 if text is None else len(content)) + content
 
 
-def run(files: dict[str, bytes], commands: list[str], given: bytes) -> np.ndarray:
+def run(files: dict[str, bytes], commands: list[str], data: bytes) -> np.ndarray:
     """Return the float64 numbers that the last of some commands writes of what it reads."""
     written = b""
     with tempfile.TemporaryDirectory(prefix="directrank-") as folder:
@@ -134,6 +134,6 @@ def run(files: dict[str, bytes], commands: list[str], given: bytes) -> np.ndarra
             (Path(folder) / name).parent.mkdir(exist_ok=True)
             (Path(folder) / name).write_bytes(content)
         for command in commands:
-            done = subprocess.run(command.split(), cwd=folder, input=given, check=True, capture_output=True)
+            done = subprocess.run(command.split(), cwd=folder, input=data, check=True, capture_output=True)
             written = done.stdout
     return np.frombuffer(written, "<f8")

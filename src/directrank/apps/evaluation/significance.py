@@ -152,11 +152,11 @@ class Randomisation:
 
     def _keep(self, some: slice, twice: np.ndarray, size: np.ndarray, slack: np.ndarray) -> None:
         """Keep the extreme means over sets of queries, of twice their sums; no query has an infinite one."""
-        for kept, sign in ((self.lowest, 1.0), (self.highest, -1.0)):
+        for ends, sign in ((self.lowest, 1.0), (self.highest, -1.0)):
             with np.errstate(divide="ignore", invalid="ignore"):
                 means = np.where(size > 0, (sign * twice - slack) / (2.0 * size), -np.inf)
-            every = np.concatenate([sign * kept[:, some], means])
-            kept[:, some] = sign * np.sort(np.partition(every, len(kept) - 1, axis=0)[: len(kept)], axis=0)
+            every = np.concatenate([sign * ends[:, some], means])
+            ends[:, some] = sign * np.sort(np.partition(every, len(ends) - 1, axis=0)[: len(ends)], axis=0)
 
     def _allowed(self, alpha: float | np.ndarray) -> Any:
         """Return how many means over sets may lie below a value that is rejected, below 0 if none is."""

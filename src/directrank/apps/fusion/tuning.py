@@ -221,20 +221,20 @@ def tune(
     >>> tuning.is_shown, tuning.drop
     (True, ['clicks'])
     """
-    given = weights_in_use(start)
-    names = list(signals or (given.weights if given else _names_of(data)))
-    form = form or (given.form if given else "sum")
+    in_use = weights_in_use(start)
+    names = list(signals or (in_use.weights if in_use else _names_of(data)))
+    form = form or (in_use.form if in_use else "sum")
     check_choice("form", form, FORMS)
     chosen = parse_measure(measure).with_largest_grade(data.queries.max_relevance)
     if chosen.is_error:
         raise ValueError(f"{chosen.name} is an error, of which less is better; tune for nDCG@10, AP, …")
     if resamples < 20:
         raise ValueError(f"resamples={resamples}: expected 20 or more")
-    _check_names(names, given, form)
+    _check_names(names, in_use, form)
     columns = _columns(data, names, form)
     deviations = _deviations(columns, names, data)
     weights = np.array(
-        [1.0 / d for d in deviations] if given is None else [given.weights.get(name, 0.0) for name in names]
+        [1.0 / d for d in deviations] if in_use is None else [in_use.weights.get(name, 0.0) for name in names]
     )
     search = _Search(
         chosen, data, (columns / deviations).astype(np.float32), weights * deviations, random_state
@@ -275,35 +275,35 @@ def weights_in_use(start: object) -> SignalWeights | None:
         return SignalWeights(weights={str(name): float(weight) for name, weight in start.items()})
     path = Path(os.fspath(start))  # pyright: ignore[reportArgumentType, reportCallIssue]
     try:
-        given = SignalWeights.of_json(path.read_bytes())
+        weights = SignalWeights.of_json(path.read_bytes())
     except ModelFormatError as error:
         raise ModelFormatError(f"{path}: {error}") from None
-    if given is None:
+    if weights is None:
         raise ModelFormatError(f'{path}: no weights; expected JSON such as {{"bm25": 1, "recency": 0.3}}')
-    return given
+    return weights
 
 
 def _names_of(data: QueryGroups) -> Sequence[str]:
     return data.feature_names or [f"f{number + 1}" for number in range(data.n_features)]
 
 
-def _check_names(names: Sequence[str], given: SignalWeights | None, form: str) -> None:
+def _check_names(names: Sequence[str], in_use: SignalWeights | None, form: str) -> None:
     if not 1 <= len(names) <= MOST_SIGNALS:
         raise ValueError(
             f"{len(names)} signals: expected 1 to {MOST_SIGNALS}; name them (--signals), or train by fit"
         )
     if len({*names}) < len(names):
         raise ValueError("a signal is given twice; give it once")
-    if given is None:
+    if in_use is None:
         return
-    for name, weight in given.weights.items():
+    for name, weight in in_use.weights.items():
         if name not in names:
             raise ValueError(f"start: {name!r} is none of the signals; name it among them, or leave it out")
         if not 0 <= weight < np.inf:
             raise ValueError(
                 f"start: the weight of {name!r} is {weight:g}; expected 0 or more: turn its sign"
             )
-    if not any(given.weights.values()):
+    if not any(in_use.weights.values()):
         raise ValueError("start: all weights are 0; give one above 0, or omit start")
 
 

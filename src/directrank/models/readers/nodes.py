@@ -81,10 +81,10 @@ def without_unreached(nodes: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         raise ModelFormatError("has a child that does not exist, or one of two nodes")
     place = np.full(len(left), LEAF)
     place[order] = np.arange(len(order))
-    kept = {name: array[order] for name, array in nodes.items()}
+    nodes = {name: array[order] for name, array in nodes.items()}
     for name in ("left", "right"):
-        kept[name] = np.where(kept[name] == LEAF, LEAF, place[kept[name]])
-    return kept
+        nodes[name] = np.where(nodes[name] == LEAF, LEAF, place[nodes[name]])
+    return nodes
 
 
 def with_sets(pieces: Sequence[Trees], sets: Sets) -> Trees:

@@ -319,12 +319,12 @@ def _of_file(path: Path, log: "ClickLog") -> "Propensities":
     content = next(
         (value for _, value in json_lines(path, "what `directrank propensities --json` prints")), None
     )
-    given = Propensities.of_dict(content, str(path))
-    if given.offset is not None or math.isfinite(given.one_curve):
-        return given
-    parts = [log] if given.curves is None else _parts(log).values()
+    estimate = Propensities.of_dict(content, str(path))
+    if estimate.offset is not None or math.isfinite(estimate.one_curve):
+        return estimate
+    parts = [log] if estimate.curves is None else _parts(log).values()
     tests = [_estimated(part, trust=False).one_curve for part in parts]
-    return replace(given, one_curve=min(len(tests) * min(tests), 1.0))
+    return replace(estimate, one_curve=min(len(tests) * min(tests), 1.0))
 
 
 def with_clicks(
@@ -457,15 +457,15 @@ def evaluate_by_clicks(
     return gate
 
 
-def _against_the_log(log: "ClickLog", given: "Propensities") -> tuple[float, float, float]:
+def _against_the_log(log: "ClickLog", estimate: "Propensities") -> tuple[float, float, float]:
     """Return how probable the difference of propensities to a log's own is, and what held-out clicks say.
 
     Of contexts, the smallest probabilities, times the number of contexts.
     """
     from directrank.apps.clicks import agreement_with, held_out_likelihood
 
-    pairs = [(log, given)] if given.curves is None else [
-        (log.of_context(name), curve) for name, curve in given.curves.items() if name in log.contexts
+    pairs = [(log, estimate)] if estimate.curves is None else [
+        (log.of_context(name), curve) for name, curve in estimate.curves.items() if name in log.contexts
     ]  # fmt: skip
     agree = [agreement_with(part, curve) for part, curve in pairs]
     gains = [held_out_likelihood(part, curve) for part, curve in pairs]

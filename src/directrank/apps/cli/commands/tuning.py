@@ -81,8 +81,8 @@ def tune(
             )
         check_file(out, "--out", data, printing=json)
     with usage():
-        given = weights_in_use(start)
-        names = [*signals] or list(given.weights if given else ())
+        in_use = weights_in_use(start)
+        names = [*signals] or list(in_use.weights if in_use else ())
         how = reading
         columns = [re.sub(r"^log\((.+)\)$", r"\1", name) for name in names]
         if how.features is None and not all(re.fullmatch(r"f\d+", name) for name in columns):
@@ -90,7 +90,7 @@ def tune(
         groups = read_documents(data, how)
         with training(f"tuning on {groups.n_queries} queries", resamples + ASCENTS):
             found = tuned(
-                groups, names or None, start=given, measure=measure, form=form, resamples=resamples,
+                groups, names or None, start=in_use, measure=measure, form=form, resamples=resamples,
                 random_state=seed,
             )  # fmt: skip
     if out is not None:

@@ -183,13 +183,13 @@ def _divided(text: str, tags: re.Pattern[str]) -> tuple[list[str], list[str]]:
     return inside, [*outside, text[end:]]
 
 
-def _without_tags(text: str, kept: str | None = None) -> str:
-    """Return text without tags, with single blanks; `kept` stays as it is."""
+def _without_tags(text: str, separator: str | None = None) -> str:
+    """Return text without tags, with single blanks; `separator` stays as it is."""
     text = "".join(TAG.sub("\n", piece) for piece in pieces(text, TAG_BEGINS))
     text = "".join(html.unescape(piece) for piece in pieces(text, BLANK)).strip()
-    if kept is not None and kept in text:
-        title, _, body = text.partition(kept)
-        return f"{_single_blanks(title)}{kept}{_single_blanks(body)}"
+    if separator is not None and separator in text:
+        title, _, body = text.partition(separator)
+        return f"{_single_blanks(title)}{separator}{_single_blanks(body)}"
     return _single_blanks(text)
 
 
