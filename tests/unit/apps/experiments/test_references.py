@@ -7,7 +7,7 @@ import pytest
 
 from directrank import DataError, QueryGroups, compare, write_report
 from directrank.apps.experiments import Observer, read_results
-from directrank.apps.experiments.results.verdict import verdict
+from directrank.apps.experiments.results.verdict import short, verdict
 from directrank.apps.experiments.run.references import best_feature
 from directrank.measures import parse_measure
 
@@ -122,3 +122,11 @@ def test_the_verdict_says_what_auto_wins_over_its_best_member():
     side = "better" if gain > 0 else "worse"
     line = f"auto(AP) is {abs(gain):.3f} {side} than its best member on validation, {member} (interval of "
     assert [text.startswith(line) for text in verdict(compared).sentences] == [False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.1234, "+0.123"), (-0.0004, "-0.0004"), (-1e-15, "+0.000"), (0.0, "+0.000"), (2e-6, "+2e-06")],
+)
+def test_small_numbers_have_a_digit_and_errors_of_rounding_none(value, text):
+    assert short(value, "+") == text

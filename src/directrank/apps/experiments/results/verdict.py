@@ -176,6 +176,7 @@ def _deployment(result: Comparison, method: str) -> str:
 
 def short(value: float, sign: str = "") -> str:
     """Return a number with three decimals, a small one with one digit that is not 0."""
+    value = 0.0 if abs(value) < 1e-9 else value  # Ends of intervals have errors of rounding.
     return f"{value:{sign}.1g}" if 0 < abs(value) < 0.0005 else f"{value:{sign}.3f}"
 
 
