@@ -438,9 +438,10 @@ def evaluate_clicks(
     propensities : Propensities
         With covariance: intervals carry the errors of propensities. Without, these are taken as known.
     rankings : mapping of str to ranking
-        A path of a TREC run, or of a table with qid, docid and score; three arrays of these; QueryGroups with
-        a fitted ranker or with scores; None for the order that the log shows; or a list of these, such as
-        of several seeds, which counts with their mean. Equal scores share the weights of their ranks.
+        A path of a TREC run, or of a table with qid, docid and score; three arrays of these; a mapping of qid
+        to a mapping of docid to score; QueryGroups with a fitted ranker or with scores; None for the order
+        that the log shows; or a list of these, such as of several seeds, which counts with their mean. Equal
+        scores share the weights of their ranks.
     measure : str or Measure, default="DCG@10"
         DCG (gains are linear), P or RBP.
     baseline : str, optional
@@ -611,6 +612,9 @@ def ranking_weights(
     """
     if isinstance(ranking, (str, Path)):
         ranking = read_scored(Path(ranking))
+    if isinstance(ranking, Mapping):
+        rows = [(qid, docid, score) for qid, of in ranking.items() for docid, score in of.items()]
+        ranking = tuple(zip(*rows, strict=True)) or ((), (), ())
     if isinstance(ranking[0], QueryGroups):
         groups, scores = ranking
         scores = scores.predict(groups) if hasattr(scores, "predict") else scores

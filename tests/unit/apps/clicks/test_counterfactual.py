@@ -449,6 +449,10 @@ def test_queries_without_a_ranking_are_said():
     (row,) = evaluate_clicks(log, known(1.0, 0.5), {"run": (["q", "q"], ["b", "a"], [2.0, 1.0])})
     assert row.absent == pytest.approx(0.75)
     assert "75.0% of answers are to queries without a ranking, counted 0" in row.flags()
+    (mapped,) = evaluate_clicks(log, known(1.0, 0.5), {"run": {"q": {"a": 1.0, "b": 2.0}}})
+    assert (mapped.value, mapped.by_sessions) == (row.value, row.by_sessions)
+    with pytest.raises(DataError, match="none of its queries"):
+        evaluate_clicks(log, known(1.0, 0.5), {"run": {}})
 
 
 #: Without noise: documents of two contexts, whose curves differ, by orders that differ.
