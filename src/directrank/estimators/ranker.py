@@ -51,7 +51,7 @@ from directrank.estimators.parameters import (
     parameters_of,
     understood,
 )
-from directrank.estimators.sklearn_interface import SklearnInterface, check_fitted, random_stream, unfitted
+from directrank.estimators.sklearn_interface import SklearnInterface, check_fitted, unfitted
 from directrank.estimators.synonyms import OtherNames, check_callbacks, unknown_of_fit
 from directrank.estimators.training import Components, Request, train
 from directrank.features import ArrayFeatures, Features, processors, scored
@@ -416,7 +416,7 @@ class Ranker(SklearnInterface, OtherNames):
         self._check_distributed(surrogate, solver, request.groups)
         components = Components(
             type(self).__name__, surrogate, solver, scorer, measure, self.scaling, self._seed(),
-            np.random.default_rng(random_stream(self.random_state).randint(2**31)), self._n_threads(),
+            np.random.default_rng(self._stream().randint(2**31)), self._n_threads(),
             self._initial_scorer, self._selects_on_training, self._other_solvers(solver, request),
         )  # fmt: skip
         fit = train(components, request)
@@ -689,7 +689,15 @@ class Ranker(SklearnInterface, OtherNames):
 
     def _seed(self) -> int:
         # A copy of the state: components are made more than once, and each time of the same seed.
-        return int(deepcopy(random_stream(self.random_state)).randint(2**31))
+        return int(deepcopy(self._stream()).randint(2**31))
+
+    def _stream(self) -> np.random.RandomState:
+        """Return the random numbers of `random_state`: those of NumPy itself without a seed."""
+        state: Any = self.random_state
+        if state is None:
+            of_numpy: Any = np.random.randint
+            return of_numpy.__self__
+        return state if isinstance(state, np.random.RandomState) else np.random.RandomState(state)
 
     def _n_threads(self) -> int:
         return processors() if self.n_jobs in (None, -1) else max(1, int(self.n_jobs))

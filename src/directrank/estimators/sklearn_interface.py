@@ -5,8 +5,6 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, ClassVar, Protocol, Self
 
-import numpy as np
-
 
 class SklearnInterface:
     """An estimator of scikit-learn: parameters, copies, tags, and the metadata that its methods ask for.
@@ -123,11 +121,3 @@ def is_classifier(value: object) -> bool:
     """Say whether an object is a classifier of scikit-learn's interface."""
     tags = getattr(value, "__sklearn_tags__", None)
     return tags is not None and not isinstance(value, type) and tags().estimator_type == "classifier"
-
-
-def random_stream(seed: int | np.random.RandomState | None) -> np.random.RandomState:
-    """Return the random numbers of a `random_state`: those of NumPy itself without a seed."""
-    if seed is None:
-        of_numpy: Any = np.random.randint
-        return of_numpy.__self__
-    return seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(seed)

@@ -147,8 +147,10 @@ def train(components: Components, request: Request) -> Fit:
     """
     surrogate, weights = components.surrogate, request.weights
     groups, queries, workers = request.groups, request.groups.queries, request.groups.source.workers
-    n_threads = useful_threads(surrogate, groups, components.n_threads)
-    refuse_long_lists(components.name, surrogate, components.solver, queries, weights, groups.n_features)
+    work = surrogate.work(queries)
+    n_threads = useful_threads(work, len(groups.shards), components.n_threads)
+    work = work if weights is None else work * (weights > 0)
+    refuse_long_lists(components.name, work, components.solver, queries, groups.n_features)
     objective_of = partial(Objective, surrogate, queries, groups.shards, n_threads=n_threads, workers=workers)
     objective = objective_of(weights=weights)
     with phase("scaling"):
@@ -288,15 +290,9 @@ REMEDY = (
 
 
 def refuse_long_lists(
-    method: str,
-    surrogate: Surrogate,
-    solver: Solver,
-    queries: Queries,
-    weights: np.ndarray | None,
-    n_features: int,
+    method: str, work: np.ndarray, solver: Solver, queries: Queries, n_features: int
 ) -> None:
     """Raise DataError if queries have so many documents that training would seem to hang; warn of minutes."""
-    work = surrogate.work(queries) if weights is None else surrogate.work(queries) * (weights > 0)
     query = int(np.argmax(work)) if len(work) else 0
     if work.max(initial=0.0) <= LARGEST_WORK:
         steps = solver.n_evaluations(n_features) * work.sum(where=queries.sizes > LONG)
@@ -322,10 +318,9 @@ def refuse_long_lists(
 SHARDS_A_THREAD, STEPS_A_THREAD = 2, 2**18
 
 
-def useful_threads(surrogate: Surrogate, groups: QueryGroups, n_threads: int) -> int:
+def useful_threads(work: np.ndarray, n_shards: int, n_threads: int) -> int:
     """Return how many of some threads have enough to do in a pass over the data; 1 or more."""
-    steps = float(surrogate.work(groups.queries).sum())
-    enough = max(len(groups.shards) // SHARDS_A_THREAD, int(steps // STEPS_A_THREAD))
+    enough = max(n_shards // SHARDS_A_THREAD, int(float(work.sum()) // STEPS_A_THREAD))
     return max(1, min(n_threads, enough))
 
 

@@ -783,21 +783,23 @@ def evaluate(
         )
 
     def evaluated(run_scores) -> Evaluation:
-        values = _values(queries, run_scores, is_retrieved, computed, rules)
-        all_tied = _are_tied(queries, *_inner(queries, run_scores, is_retrieved, rules))
+        inner, present = _inner(queries, run_scores, is_retrieved, rules)
+        values = _values(queries, inner, present, computed, rules)
         means = {name: _mean_of_counted(name, query_values, weights) for name, query_values in values.items()}
         bounds = None
         if unjudged:
-            inner, some = _inner(queries, run_scores, is_retrieved, rules)
-            every = np.ones(queries.n_docs, bool) if some is None else some
-            positions = positions_of(queries, inner, ties=rules.ties, retrieved=some)
+            every = np.ones(queries.n_docs, bool) if present is None else present
+            positions = positions_of(queries, inner, ties=rules.ties, retrieved=present)
             bounds = {
                 name: np.array([_mean(query_values, weights) for query_values in both])
                 for name, both in unjudged_bounds(
                     computed, queries, positions, every, grade,
-                    lambda graded, asked: _values(graded, run_scores, is_retrieved, asked, rules),
+                    lambda graded, asked: _values(
+                        graded, *_inner(graded, run_scores, is_retrieved, rules), asked, rules
+                    ),
                 ).items()
             }  # fmt: skip
+        all_tied = _are_tied(queries, inner, present)
         return Evaluation(means, computed, queries, rules, values if per_query else None, bounds, all_tied)
 
     if isinstance(scores, Mapping):
@@ -807,13 +809,12 @@ def evaluate(
 
 def _values(
     queries: Queries,
-    scores,
-    is_retrieved: np.ndarray | None,
+    inner: np.ndarray,
+    retrieved: np.ndarray | None,
     computed: Mapping[str, Measure],
     rules: Convention,
 ) -> dict[str, np.ndarray]:
-    """Return the values of queries by name, NaN where excluded; `is_retrieved` is in row order."""
-    inner, retrieved = _inner(queries, scores, is_retrieved, rules)
+    """Return the values of queries by name, NaN where excluded, of what `_inner` returns."""
     by_measure = values_of(list(computed.values()), queries, inner, ties=rules.ties, retrieved=retrieved)
     values = {
         name: rules.applied(measure, query_values, measure.undefined(queries), queries.sizes, rules.empty)

@@ -56,7 +56,7 @@ def test_threads_have_two_shards_or_a_millisecond_of_pairs_each():
         groups = QueryGroups(
             np.zeros((n_docs, n_features)), np.arange(n_docs) % 2, np.arange(n_docs) // length
         )
-        return useful_threads(Pairwise(margin="logistic"), groups, n_threads)
+        return useful_threads(Pairwise(margin="logistic").work(groups.queries), len(groups.shards), n_threads)
 
     assert threads(64, 4096) == 1  # one shard
     assert threads(64, 4096 * 6) == 3

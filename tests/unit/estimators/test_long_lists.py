@@ -48,15 +48,18 @@ def test_lists_that_take_minutes_are_announced_and_hours_are_refused():
     queries = np.repeat(np.arange(12), 2000)
     groups = QueryGroups(np.zeros((24_000, 1), np.float32), np.arange(24_000) % 2, queries)
     surrogate, solver = configured("coordinate-ascent(AP)")[0].build().components()[:2]
-    training.refuse_long_lists("CoordinateAscent", surrogate, solver, groups.queries, None, 40)
+    work = surrogate.work(groups.queries)
+    training.refuse_long_lists("CoordinateAscent", work, solver, groups.queries, 40)
     takes = "CoordinateAscent: training takes about {} minutes .* 12 queries of .* 1,000 .* 0 with 2,000; "
     with pytest.warns(UserWarning, match=takes.format(13) + "to save time, use a method"):
-        training.refuse_long_lists("CoordinateAscent", surrogate, solver, groups.queries, None, 400)
+        training.refuse_long_lists("CoordinateAscent", work, solver, groups.queries, 400)
     with pytest.raises(DataError, match=takes.format("1,280") + "at most 720 are accepted; use a method"):
-        training.refuse_long_lists("CoordinateAscent", surrogate, solver, groups.queries, None, 40_000)
+        training.refuse_long_lists("CoordinateAscent", work, solver, groups.queries, 40_000)
     # Short lists are not counted, however many.
     short = QueryGroups(groups.X, groups.relevance, np.arange(24_000) // 1000)
-    training.refuse_long_lists("CoordinateAscent", surrogate, solver, short.queries, None, 10**6)
+    training.refuse_long_lists(
+        "CoordinateAscent", surrogate.work(short.queries), solver, short.queries, 10**6
+    )
 
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "P@5", "AP@10"])
