@@ -51,19 +51,6 @@ class BySizes(Recording):
         return super().fit(X, y, group=group)
 
 
-class Plain:
-    """No `get_params`: its attributes are its parameters."""
-
-    def __init__(self, column=0):
-        self.column = column
-
-    def fit(self, X, y):
-        print("this must not reach the standard output")
-
-    def predict(self, X):
-        return X[:, self.column]
-
-
 class Raising(Column):
     def fit(self, X, y):
         raise ZeroDivisionError("nothing\nworks")

@@ -13,8 +13,6 @@ from directrank.errors import ExportError
 from directrank.estimators.methods import Method
 from plugin_examples import CUTOFF, MEASURE, SOLVER, SURROGATE, TARGET, folder, nothing_loaded  # noqa: F401 - fixtures
 
-PLUGINS = ("--plugin", MEASURE, "--plugin", SURROGATE)
-
 
 def test_the_template_of_a_measure_with_a_cutoff_passes_its_checks_and_is_success(capsys, tmp_path):
     code, out, _ = run(capsys, "check", CUTOFF)

@@ -50,10 +50,6 @@ def approximation(measure, queries, s, alpha, beta):
     return 1.0 - oracles.value_and_gradient(s)[0]
 
 
-def ranked(y, s):
-    return np.asarray(y)[np.argsort(-s)]
-
-
 def random_query(rng, largest=2):
     n = int(rng.integers(2, 9))
     y = np.sort(rng.integers(0, largest + 1, n))[::-1].astype(float)

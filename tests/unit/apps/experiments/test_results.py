@@ -61,11 +61,3 @@ def test_every_changed_byte_is_found(content, tmp_path):
         refused(bytes(changed), tmp_path, r"results\.json: not results of directrank compare, or damaged")
     refused(text[:-1], tmp_path, "damaged")
     refused(json.dumps(json.loads(text), indent=1).encode(), tmp_path, "those that compare wrote, unchanged")
-
-
-def at(content, path):
-    """Return the holder of the last name of a path such as ``cells.0.values``, and that name."""
-    *names, last = [int(each) if each.isdigit() else each for each in path.split(".")]
-    for name in names:
-        content = content[name]
-    return content, last

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank import QueryGroups, compare, evaluate, make_ranking
+from directrank import compare, evaluate, make_ranking
 from directrank.apps.experiments.options import Options
 from directrank.apps.experiments.plan import external_estimators
 from directrank.apps.experiments.plan.entries import EXTERNAL
@@ -12,7 +12,6 @@ from directrank.apps.experiments.plan.external_estimators import (
     rows_of,
 )
 from directrank.apps.experiments.run.protocol import prepare
-from store_files import values_by_label
 
 NAMES = [each.name for each in EXTERNAL if each.library != "catboost"]
 #: Small fits.
@@ -97,20 +96,6 @@ def test_settings_and_grids_reach_an_external_estimator_by_name_label_and_parame
     for wrong in ({"Ridge.alhpa": (1,)}, {"lightgbm:lambdarank.leaves": (1,)}):
         with pytest.raises(ValueError, match="has no parameter"):
             prepare(parts, "lightgbm:lambdarank, sklearn:sklearn.linear_model.Ridge", Options(grids=wrong))
-
-
-@pytest.mark.share(2)
-@pytest.mark.parametrize("name", NAMES[:1] + NAMES[-1:])
-def test_the_relevance_of_the_test_set_reaches_no_fit(parts, tmp_path, name):
-    other = QueryGroups(parts[2].X, parts[2].relevance[::-1].copy(), parts[2].qid)
-    scorers = []
-    for at, test in enumerate((parts[2], other)):
-        result = small([*parts[:2], test], name, out=tmp_path / str(at))
-        fits = values_by_label(tmp_path / str(at), " on train")
-        scorers.append({label: fit["tensors"] for label, fit in fits.items()})
-    assert len(scorers[0]) == 2
-    assert scorers[0] == scorers[1]
-    assert result.failed == []
 
 
 def test_rankers_of_the_libraries_are_external_estimators_as_objects(parts):
