@@ -96,7 +96,7 @@ def in_order(ranker: FittedRanker, X) -> Any:
         warnings.warn(
             f"the model has no names of features: columns are read by their places, {columns[0]!r} as "
             f"{instead[0]}, {columns[-1]!r} as {instead[-1]}",
-            stacklevel=4,
+            stacklevel=5 if isinstance(X, QueryGroups) else 4,
         )
     if isinstance(X, QueryGroups):
         return X
@@ -170,6 +170,13 @@ def with_missing_as_in_training(ranker: FittedRanker, groups: QueryGroups) -> Qu
     return groups.with_features(groups.source.transformed(_filled, rule))
 
 
+def as_in_training(ranker: FittedRanker, groups: QueryGroups) -> QueryGroups:
+    """Return documents with the columns, missing values and categories of training."""
+    groups = in_order(ranker, groups)
+    check_columns(groups.n_features, ranker)
+    return encoded(with_missing_as_in_training(ranker, groups), ranker.encoding_)
+
+
 def _filled(features: np.ndarray, indptr, blocks, rule: str | float, out: np.ndarray) -> None:
     out[:] = features
     if rule == "query_min":
@@ -204,12 +211,10 @@ def features_of(ranker: FittedRanker, X, qid=None) -> tuple[Features, Callable[[
     """
     check_fitted(ranker)
     dtype: Any = getattr(ranker.scorer_, "feature_dtype", np.float32)
-    X = in_order(ranker, as_dense(X, dtype=dtype))
     if isinstance(X, QueryGroups):
-        check_columns(X.n_features, ranker)
-        X = with_missing_as_in_training(ranker, X)
-        return encoded(X, ranker.encoding_).source, X.to_caller
-    X, categories = coded(X, categorical_columns(ranker))
+        groups = as_in_training(ranker, X)
+        return groups.source, groups.to_caller
+    X, categories = coded(in_order(ranker, as_dense(X, dtype=dtype)), categorical_columns(ranker))
     features = ArrayFeatures(_fill_rows(ranker, validated(ranker, X, training=False, dtype=dtype), qid))
     encoding = ranker.encoding_
     return features if encoding is None else encoding.features(features, categories), np.asarray

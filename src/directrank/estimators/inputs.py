@@ -19,15 +19,14 @@ from directrank.data.memory import as_dense
 from directrank.data.supervision import SUPERVISION
 from directrank.errors import DataError
 from directrank.estimators.documents import (
+    FittedRanker,
+    as_in_training,
     categorical_columns,
-    check_columns,
     in_order,
     validated,
     with_missing_as_in_training,
 )
 
-#: A `Ranker`, whose module imports this one.
-FittedRanker = Any
 #: The most rows that `fit`, and `score`, take as one query if qid is missing: as many as scikit-learn's own
 #: checks use. Its functions score without qid, and say nothing, unless metadata routing is enabled.
 MOST_WITHOUT_QID, MOST_SCORED_WITHOUT_QID = 150, 30
@@ -251,10 +250,8 @@ def training_data(
 def groups_of(ranker: FittedRanker, rows: Rows, most_without_qid: int = MOST_WITHOUT_QID) -> QueryGroups:
     """Return queries with relevance for a fitted ranker: its columns, missing values and categories."""
     if isinstance(rows.X, QueryGroups):
-        groups = in_order(ranker, rows.X)
-        check_columns(groups.n_features, ranker)
-    else:
-        groups, _ = grouped_rows(ranker, rows, training=False, most_without_qid=most_without_qid)
+        return as_in_training(ranker, rows.X)
+    groups, _ = grouped_rows(ranker, rows, training=False, most_without_qid=most_without_qid)
     return encoded(with_missing_as_in_training(ranker, groups), ranker.encoding_)
 
 
