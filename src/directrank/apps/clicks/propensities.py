@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import f, gamma, t
 
 from directrank.apps.clicks.logs import ClickLog
-from directrank.apps.evaluation.significance import p_value
+from directrank.apps.evaluation.significance import LEVEL, p_value
 from directrank.errors import DataError, MethodError
 from directrank.storage.strict_json import JSONObject
 
@@ -198,7 +198,7 @@ class Propensities:
         some = ratios[np.isfinite(ratios)]
         return float(np.sqrt(some.mean())) if len(some) else float("nan")
 
-    def interval(self, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    def interval(self, confidence: float = LEVEL) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of the interval of each propensity, by clusters with t of effective queries − 1."""
         freedom = 1.0 if self.effective_queries is None else np.maximum(self.effective_queries - 1.0, 1.0)
         width = t.ppf(0.5 + confidence / 2.0, freedom) * self.errors
