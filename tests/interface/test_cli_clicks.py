@@ -94,6 +94,8 @@ def test_check_and_comparison_rows(capsys):
     assert "all ranks are compared" in out
     code, out, _ = run(capsys, "clicks", "check", "log.csv", "--json")
     assert json.loads(out)["counts"]["impressions"] == 64_000
+    code, _, err = run(capsys, "clicks", "check", "log.csv", "--how", "ips")
+    assert (code, err) == (2, "directrank: --how: clicks check does not read it; omit it\n")
     code, out, _ = run(capsys, "propensities", "log.csv", "--compare", "--ranks", "4")
     assert code == 0
     assert "AllPairs" in out

@@ -150,6 +150,12 @@ def clicks(
     if action == "check":
         if runs:
             raise UsageError("clicks check takes a log and no run: see `directrank clicks evaluate`")
+        unread = {
+            "--propensities": propensities, "--trust": trust, "--measure": measure != "DCG@10",
+            "--baseline": baseline, "--how": how, "--clip": clip, "--documents": documents,
+        }  # fmt: skip
+        if typed := [flag for flag, value in unread.items() if value]:
+            raise UsageError(f"{typed[0]}: clicks check does not read it; omit it")
         _check(reading.read(log), json=json)
         return
     if not runs:
