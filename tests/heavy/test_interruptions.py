@@ -11,20 +11,12 @@ import pytest
 
 from directrank import make_ranking
 from directrank.apps.cli.demos.shop import write_folds
+from system.disturbed import children
 
 COMMAND = [
     sys.executable, "-m", "directrank", "compare", "data", "--methods", "approxap,approxndcg,svmmap",
     "--measures", "AP", "--quiet", "--jobs", "2", "--out",
 ]  # fmt: skip
-
-
-def children(process: int) -> set[int]:
-    """Return the processes that a process has started."""
-    try:
-        text = " ".join(each.read_text() for each in Path(f"/proc/{process}/task").glob("*/children"))
-    except OSError:
-        return set()
-    return set(map(int, text.split()))
 
 
 def lives(number: int) -> bool:
@@ -70,7 +62,7 @@ def test_a_comparison_that_is_stopped(place, which, group, code):
     while not (working := children(process.pid)) and process.poll() is None:
         time.sleep(0.02)
     time.sleep(2.0)  # until they have begun to fit
-    working |= children(process.pid)
+    working += children(process.pid)
     (os.killpg if group else os.kill)(process.pid, which)
     _, message = process.communicate()
     assert process.returncode == code

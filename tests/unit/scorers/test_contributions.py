@@ -72,17 +72,6 @@ def scorers():
     return [LINEAR, LOG, trees, weak, Sum([LINEAR, trees, weak], [0.5, -1.0, 2.0])]
 
 
-def test_two_splits_by_hand():
-    """1 where x₀ > 0 and x₁ > 0: each alone does nothing, so that each gets half of the difference."""
-    both = tree_of([0, 2, 1, 2, 2], [0.0] * 5, [1, -1, 3, -1, -1], [2, -1, 4, -1, -1], [0, 0, 0, 0, 1.0])
-    either = tree_of([0, 1, 2, 2, 2], [0.0] * 5, [1, 3, -1, -1, -1], [2, 4, -1, -1, -1], [0, 0, 1, 0, 1.0])
-    features, rows, others = np.array([[1, 1, 5], [-1, -1, 0], [1, -1, 0]], np.float32), np.array([0]), [1, 2]
-    for scorer, expected in ((both, [[0.5, 0.5, 0], [0.0, 1.0, 0]]), (either, [[0.5, 0.5, 0], [0, 0, 0]])):
-        for other, by_hand in zip(others, expected, strict=True):
-            found = contributions(Additive.of([1.0], [scorer]), features, rows, np.array([other]), ONE_QUERY)
-            assert found.tolist() == [by_hand]
-
-
 @pytest.mark.parametrize("scorer", scorers(), ids=repr)
 def test_they_are_the_mean_over_all_orders_of_the_features(scorer):
     rng = np.random.default_rng(1)
@@ -110,14 +99,6 @@ def test_they_add_up_to_the_difference_of_scores(scorer):
     forth = contributions(scorer, features, rows[:1], rows[1:2], indptr)
     back = contributions(scorer, features, rows[1:2], rows[:1], indptr)
     np.testing.assert_allclose(forth, -back, atol=1e-12)
-
-
-def test_a_shared_feature_adds_nothing():
-    rng = np.random.default_rng(3)
-    features = documents(rng)
-    features[1, [0, 3]] = features[0, [0, 3]]
-    for scorer in scorers():
-        assert not contributions(scorer, features, np.array([0]), np.array([1]), ONE_QUERY)[0, [0, 3]].any()
 
 
 def test_a_standardised_mean_compares_documents_of_one_query():

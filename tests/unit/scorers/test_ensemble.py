@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from directrank.scorers import Additive, Linear, QueryLinear, StandardisedMean, single_feature
+from directrank.scorers import Linear, StandardisedMean
 from directrank.scorers.ensemble import standardised_scores
 
 INDPTR = np.array([0, 3, 4, 4, 6])
@@ -29,14 +29,3 @@ def test_a_member_with_equal_scores_on_a_query_adds_nothing_there():
     alone = StandardisedMean([varying]).scores(X, np.array([0, 2]))
     both = StandardisedMean([varying, constant]).scores(X, np.array([0, 2]))
     np.testing.assert_array_equal(both, alone / 2)
-
-
-def test_members_may_be_of_any_kind():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(6, 2)).astype(np.float32)
-    members = [
-        Linear(np.array([1.0, -1.0])),
-        QueryLinear(np.array([1.0, 2.0])),
-        Additive().of([1.0], [single_feature(1)]),
-    ]
-    assert np.isfinite(StandardisedMean(members).scores(X, INDPTR)).all()
