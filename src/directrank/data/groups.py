@@ -430,8 +430,8 @@ def checked_features(X, name: str = "") -> np.ndarray:
         row, column = np.unravel_index(np.argmax(np.isinf(features)), features.shape)
         if np.isinf(features[row, column]):
             raise DataError(
-                f"{where}X holds {features[row, column]} in row {row}, column {column}; "
-                "expected finite float32 values, or NaN where a value is missing"
+                f"{where}X holds {values[row, column]} in row {row}, column {column}; "
+                "expected finite float32 values, at most 3.4e38, or NaN where a value is missing"
             )
     return features
 

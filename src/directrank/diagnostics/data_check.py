@@ -14,7 +14,7 @@ from directrank.data.encoding import Encoding, encoded, encoding_of
 from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.queries import Queries
 from directrank.data.sampling import sampling_note
-from directrank.features.statistics import column_statistics, missing_counts
+from directrank.features.statistics import ColumnStatistics, column_statistics, missing_counts
 from directrank.kernels.compile import kernel
 from directrank.measures import AP
 from directrank.scorers.scaling import choose_scaling, heavy_tailed
@@ -33,12 +33,15 @@ MATERIAL_DIFFERENCE, STANDARD_ERRORS = 0.02, 3.0
 
 #: Fewer queries than this, each with more documents than this on average, are hardly queries.
 FEW_QUERIES, MANY_DOCUMENTS = 10, 500
+#: Large values of a feature that are within so many steps of float32 are hardly told apart.
+FEW_STEPS = 1000
 #: Kinds of findings, the gravest first: those that make every result wrong, those that bias it, those that
 #: waste queries or features, and those that methods take care of.
 GRAVITY = (
     "queries_unlikely", "features_tell_relevance", "order_leaks_relevance", "below_one",
-    "sampled_candidates", "no_relevant", "one_level", "no_irrelevant", "duplicate_documents",
-    "missing_values", "duplicate_features", "constant_features", "constant_within_queries", "scale",
+    "sampled_candidates", "rounded_features", "no_relevant", "one_level", "no_irrelevant",
+    "duplicate_documents", "missing_values", "duplicate_features", "constant_features",
+    "constant_within_queries", "scale",
 )  # fmt: skip
 
 
@@ -121,8 +124,8 @@ def check_data(groups: QueryGroups, *, candidates: QueryGroups | None = None) ->
     features that may leak the labels: that alone order the queries almost perfectly
     (`features_alone`), or are called like outcomes, such as ``clicked`` or ``position``; queries without
     relevant or without irrelevant documents and others of one grade, missing values, features that are
-    constant or duplicated, the scale of features where linear methods need another, documents that duplicate
-    another of their query, and an order of rows that leaks the labels.
+    constant, duplicated or rounded by float32, the scale of features where linear methods need another,
+    documents that duplicate another of their query, and an order of rows that leaks the labels.
 
     Parameters
     ----------
@@ -348,6 +351,18 @@ def _features(scanned: Scan, groups: QueryGroups) -> list[Finding]:
 
 def _scale(groups: QueryGroups) -> list[Finding]:
     statistics = column_statistics(groups.source, np.full(groups.n_features, False))
+    size = np.maximum(np.abs(statistics.smallest), np.abs(statistics.largest))
+    step = np.spacing(size.astype(np.float32))
+    few = (step > 1.0) & (statistics.largest - statistics.smallest < FEW_STEPS * step)
+    rounded = [
+        f"{feature_name(groups, k)} to multiples of {step[k]:.0f}" for k in np.flatnonzero(few).tolist()
+    ]
+    sentence = "{} so large and close together that float32 rounds them ({}): subtract a constant."
+    words = ("feature has values", "features have values")
+    return [*_listing("rounded_features", sentence, words, rounded), *_scaling(groups, statistics)]
+
+
+def _scaling(groups: QueryGroups, statistics: ColumnStatistics) -> list[Finding]:
     chosen = choose_scaling(groups.source, statistics)
     if chosen.kind == "none":
         return []
