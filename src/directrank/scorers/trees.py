@@ -189,7 +189,9 @@ class Trees:
             trees.add_to(out, features, np.ones(trees.n_trees))
         else:
             with np.errstate(over="ignore"):  # Without compilation NumPy would warn of products of words.
-                _add_cut_trees(features, trees.root, out, *trees._cuts)
+                columns = np.empty((len(trees._cuts[0]), COMPARED_ROWS), features.dtype)
+                kept = np.empty(COMPARED_ROWS, np.uint64)
+                _add_cut_trees(features, trees.root, out, columns, kept, *trees._cuts)
         return out
 
     def add_to(
@@ -205,8 +207,9 @@ class Trees:
     @cached_property
     def _cuts(self) -> Any:
         """The arguments of `_add_cut_trees`; None if a tree has more leaves than a word has bits."""
-        keep, values = np.full(len(self.left), ~np.uint64(0)), np.zeros(len(self.left))
-        if _number_leaves(self.root, self.left, self.right, self.value, keep, values) > LEAVES:
+        n = len(self.left)
+        keep, values, room = np.full(n, ~np.uint64(0)), np.zeros(n), np.full((2, n), LEAF, np.int64)
+        if _number_leaves(self.root, self.left, self.right, room, self.value, keep, values) > LEAVES:
             return None
         inner = np.flatnonzero(self.left != LEAF)
         used, column = np.unique(self.feature[inner], return_inverse=True)
@@ -466,12 +469,13 @@ def _add_trees(features, root, weights, feature, threshold, missing, left, right
 
 
 @kernel
-def _number_leaves(root, left, right, value, keep, values):
+def _number_leaves(root, left, right, room, value, keep, values):
     """Write the values of each tree's leaves from the left, and the leaves that a step to the right keeps.
 
-    Returns the largest number of leaves of a tree. ``keep`` has a bit for each leaf but those to the left.
+    Returns the largest number of leaves of a tree. ``keep`` has a bit for each leaf but those to the left;
+    ``room`` is scratch, at first −1.
     """
-    first, n_leaves, most = np.full(len(left), LEAF), np.zeros(len(left), np.int64), 0
+    first, n_leaves, most = room[0], room[1], 0
     for t in range(len(root)):
         start, stop = root[t], root[t + 1] if t + 1 < len(root) else len(left)
         for node in range(stop - 1, start - 1, -1):
@@ -493,18 +497,19 @@ def _number_leaves(root, left, right, value, keep, values):
 
 
 @kernel
-def _add_cut_trees(features, root, out, used, last, feature, threshold, missing, keep, values):
+def _add_cut_trees(
+    features, root, out, columns, kept, used, last, feature, threshold, missing, keep, values
+):  # fmt: skip
     # Lucchese et al., "QuickScorer", SIGIR 2015: a row is compared with all nodes of a tree, in any order.
     # Where it goes to the right, the leaves on the left are cut off; it arrives at the first that is kept.
-    columns = np.empty((len(used), COMPARED_ROWS), features.dtype)
-    kept = np.empty(COMPARED_ROWS, np.uint64)
     for first in range(0, len(out), COMPARED_ROWS):
         n, node = min(COMPARED_ROWS, len(out) - first), 0
         for i in range(n):
             for k in range(len(used)):
                 columns[k, i] = features[first + i, used[k]]
         for t in range(len(root)):
-            kept[:] = ~np.uint64(0)
+            for i in range(n):
+                kept[i] = ~np.uint64(0)
             while node < last[t]:
                 x, cut, rule, leaves = columns[feature[node]], threshold[node], missing[node], keep[node]
                 for i in range(n):

@@ -59,8 +59,8 @@ def binned(features: np.ndarray, rows: np.ndarray, most: int = MOST_BINS, n_thre
     def bin_block(first: int) -> None:
         some = slice(first, first + BLOCK_COLUMNS)
         keys = _keys(bits, bins.rows, some)
-        _bin_columns(keys, most, *_columns(bins, some))
-        of_block = bins.n_values[first:], bins.tiles[first // TILE :]
+        _find_bins(keys, most, bins, some)
+        of_block = bins.n_values[first:], bins.tiles[first // TILE :], np.empty(MOST_BINS, np.uint32)
         _assign(keys, bins.thresholds[first:].view(np.uint32), *of_block)
 
     map_in_order(bin_block, range(0, n_features, BLOCK_COLUMNS), n_threads)
@@ -83,7 +83,7 @@ def binned_on_shards(features: Features, live: np.ndarray, most: int, n_threads:
             piece = pieces.pop()
             start = end - piece.shape[1]
             keys[:, start:end], end = piece, start
-        _bin_columns(keys, most, *_columns(bins, some))
+        _find_bins(keys, most, bins, some)
     tiles = features.objects(_tiles_of_shard, bins.thresholds, bins.n_values, n_threads=n_threads)
     return replace(bins, tiles=tiles)
 
@@ -95,9 +95,15 @@ def _empty(rows: np.ndarray, n_features: int, tiles: np.ndarray | None) -> Bins:
     )  # fmt: skip
 
 
-def _columns(bins: Bins, some: slice) -> tuple[np.ndarray, ...]:
-    """Return what is found of some columns, to be written."""
-    return bins.n_values[some], bins.missing[some], bins.thresholds[some], bins.medians[some]
+def _find_bins(keys: np.ndarray, most: int, bins: Bins, some: slice) -> None:
+    """Write what the keys of some columns say of these, but for the tiles."""
+    room = (
+        np.empty((4, keys.shape[1]), np.uint32),
+        np.empty(DIGITS, np.uint32),
+        np.empty(MOST_BINS + 1, np.int64),
+    )
+    columns = bins.n_values[some], bins.missing[some], bins.thresholds[some], bins.medians[some]
+    _bin_columns(keys, most, *columns, *room)
 
 
 def _keys(bits: np.ndarray, rows: np.ndarray, some: slice) -> np.ndarray:
@@ -119,7 +125,8 @@ def _tiles_of_shard(features: np.ndarray, indptr, blocks, thresholds, n_values) 
     tiles = zeros_like(features, (-(-n_features // TILE), n_docs), np.uint64)
     for first in range(0, n_features, BLOCK_COLUMNS):
         keys = _keys(bits, rows, slice(first, first + BLOCK_COLUMNS))
-        _assign(keys, thresholds[first:], n_values[first:], tiles[first // TILE :])
+        of_block = n_values[first:], tiles[first // TILE :], np.empty(MOST_BINS, np.uint32)
+        _assign(keys, thresholds[first:], *of_block)
     return tiles
 
 
@@ -131,11 +138,8 @@ def _fill(bits, rows, first, keys):
 
 
 @kernel
-def _bin_columns(keys, most, n_values, missing, thresholds, medians):
-    n = keys.shape[1]
-    numbers, spare = np.empty(n, np.uint32), np.empty(n, np.uint32)
-    values, sizes = np.empty(n, np.uint32), np.empty(n, np.int64)
-    digits, places = np.empty(DIGITS, np.uint32), np.empty(MOST_BINS + 1, np.int64)
+def _bin_columns(keys, most, n_values, missing, thresholds, medians, room, digits, places):
+    n, numbers, spare, values, sizes = keys.shape[1], room[0], room[1], room[2], room[3]
     for c in range(len(keys)):
         for i in range(n):
             numbers[i] = keys[c, i]
@@ -157,13 +161,13 @@ def _bin_columns(keys, most, n_values, missing, thresholds, medians):
             top = _between(values[places[cut]], values[places[cut] + 1])
             thresholds[c, cut] = value_of_key(top)
         # The last threshold divides values from missing ones.
-        thresholds[c, n_cuts:] = np.inf
+        for cut in range(n_cuts, thresholds.shape[1]):
+            thresholds[c, cut] = np.inf
         n_values[c] = n_cuts + 1 if present > 0 else 0
 
 
 @kernel
-def _assign(keys, bits, n_values, tiles):
-    tops = np.empty(MOST_BINS, np.uint32)
+def _assign(keys, bits, n_values, tiles, tops):
     for c in range(len(keys)):
         tile, shift = tiles[c // TILE], np.uint64(8 * (c % TILE))
         for cut in range(MOST_BINS):
@@ -189,20 +193,23 @@ def _cuts_around_zero(values, n, sizes, n_docs, most, places):
     if above < n and values[above] == SIGN:
         n_zero, above = sizes[above], above + 1
     n_bins = n_cuts = 0
-    if below > 0 and most > 1:
-        share = max(1, int(n_below / (n_docs - n_zero) * (most - 1)))
-        n_cuts = _cuts_by_mass(sizes, np.int64(0), below, share, n_below, places, np.int64(0))
-        n_bins = n_cuts + 1
-        if below < n:
-            places[n_cuts] = below - 1
-            n_cuts += 1
-    rest = most - 1 - n_bins
-    if above < n and rest > 0:
-        if n_zero > 0:
+    for is_above in range(2):  # One call, as each is compiled into its place.
+        start, stop, n_of_side, share = 0, below, n_below, 0
+        if is_above:
+            start, stop, n_of_side, share = above, n, n_docs - n_below - n_zero, most - 1 - n_bins
+        elif below > 0 and most > 1:
+            share = max(1, int(n_below / (n_docs - n_zero) * (most - 1)))
+        if start == stop or share <= 0:
+            continue
+        if is_above and n_zero > 0:
             places[n_cuts] = below
             n_cuts += 1
-        n_above = n_docs - n_below - n_zero
-        n_cuts = _cuts_by_mass(sizes, above, n, rest, n_above, places, n_cuts)
+        n_cuts = _cuts_by_mass(sizes, start, stop, share, n_of_side, places, n_cuts)
+        if not is_above:
+            n_bins = n_cuts + 1
+            if below < n:
+                places[n_cuts] = below - 1
+                n_cuts += 1
     return n_cuts
 
 

@@ -9,7 +9,7 @@ from directrank.features import Features, as_features
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
 from directrank.solvers.trees.binning import TILE, Bins, binned, binned_on_shards
-from directrank.solvers.trees.growing import SETS, SINGLE, Columns
+from directrank.solvers.trees.growing import SETS, SINGLE, Columns, MixedColumns
 from directrank.storage.mapped import is_mapped
 
 #: Categories of a column of bins; one more stands for all others.
@@ -24,7 +24,7 @@ class BinnedColumns:
     ----------
     rows : ndarray of shape (n_docs,)
         The documents.
-    columns : Columns
+    columns : Columns or MixedColumns
         Without tiles, where `shards` have those.
     shards : Features or None
         The tiles of each shard, if they are in a mapped file or in other processes.
@@ -42,7 +42,7 @@ class BinnedColumns:
     """
 
     rows: np.ndarray
-    columns: Columns
+    columns: Columns | MixedColumns
     shards: Features | None
     varying: np.ndarray
     thresholds: np.ndarray
@@ -113,16 +113,18 @@ def _joined(
     if pieces:
         tiles = _with_bytes(tiles, len(n_values), [codes for *_, codes in pieces])
         n_values = np.append(n_values, [int(bin_of.max()) + 1 for _, _, bin_of, _ in pieces])
-    n_more = len(pieces)
-    missing = np.append(bins.missing, np.zeros(n_more, np.bool_))
-    sizes = n_values + missing
-    kind = np.zeros(len(n_values), np.uint8)
-    kind[len(place) :] = SETS if categories == "sets" else SINGLE
-    start = np.cumsum(sizes) - sizes
+    sizes = n_values + np.append(bins.missing, np.zeros(len(pieces), np.bool_))
+    start = np.full(-(-len(sizes) // TILE) * TILE + 1, sizes.sum())
+    start[: len(sizes)] = np.cumsum(sizes) - sizes
+    arrays = tiles.ravel(), tiles.T.ravel(), start, n_values
+    columns: Any = Columns(*arrays)
+    if pieces:
+        kind = np.zeros(len(n_values), np.uint8)
+        kind[len(place) :] = SETS if categories == "sets" else SINGLE
+        columns = MixedColumns(*arrays, kind)
     return BinnedColumns(
-        bins.rows, Columns(tiles, np.ascontiguousarray(tiles.T), start, n_values, missing, kind),
-        shards, np.flatnonzero(sizes > 1),
-        bins.thresholds, np.append(place, [piece[0] for piece in pieces]).astype(np.int32),
+        bins.rows, columns, shards, np.flatnonzero(sizes > 1), bins.thresholds,
+        np.append(place, [piece[0] for piece in pieces]).astype(np.int32),
         np.append(np.zeros(len(place)), [piece[1] for piece in pieces]).astype(np.int32),
         [bin_of for _, _, bin_of, _ in pieces], medians, complete,
     )  # fmt: skip

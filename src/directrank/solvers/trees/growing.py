@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from directrank.kernels.compile import inline_kernel, kernel
+from directrank.kernels.plugins import by_type, register_kernel
 from directrank.kernels.prefetching import fetch_line
 
 #: What is read of a packed sum.
@@ -33,24 +34,33 @@ PIECE = 2**16
 ROUNDING = 1e-10
 #: How a column divides documents: by a threshold, by a set of categories, or one category from all others.
 THRESHOLDS, SETS, SINGLE = 0, 1, 2
-#: Where missing values go: to the right, to the left, or, where there are none in the leaf, with most others.
-RIGHT, LEFT, WITH_MOST = 0, 1, 2
+#: Where missing values go: to the right, to the left, or, where there are none in the leaf, with most others;
+#: or that a set of bins goes to the left.
+RIGHT, LEFT, WITH_MOST, BY_SET = 0, 1, 2, 3
 #: Numbers of what `Growth.state` counts.
 NODES, LEAVES, SMALL, LARGE, WAITING = range(5)
 #: Whole numbers of a node: its part of `Growth.rows`, its packed sum, its depth, the place of its histogram,
-#: its first child or −1 (the second is the next node), the column of its best split, and this split as in
-#: `Growth.best`: the last bin on the left, where missing values go, and the bins of a set, in four words.
+#: its first child or −1 (the second is the next node), and its best split: the column, the last bin on the
+#: left, where missing values go, and the bins of a set, in four words.
 BEGIN, END, TOTAL, DEPTH, SLOT, CHILD, COLUMN, BIN, TO_LEFT, WORDS = range(10)
 
 
 class Columns(NamedTuple):
-    """Columns of bins: where the bins of each begin in a histogram, and what they mean."""
+    """Columns of bins that thresholds divide, and where the bins of each begin in a histogram."""
 
-    tiles: np.ndarray  # uint64 (n_tiles, n_docs): column k is byte k % 8 of tile k // 8
-    by_document: np.ndarray  # uint64 (n_docs, n_tiles): the same, for small leaves; it may be missing
-    start: np.ndarray  # int64 (n_columns,)
-    n_values: np.ndarray  # int64 (n_columns,)
-    missing: np.ndarray  # bool (n_columns,)
+    tiles: np.ndarray  # uint64 (n_tiles * n_docs,): column k is byte k % 8 of words from k // 8 * n_docs on
+    by_document: np.ndarray  # uint64 (n_docs * n_tiles,): the same, for small leaves; it may be missing
+    start: np.ndarray  # int64 (8 * n_tiles + 1,): bytes that are no column's share the last bin
+    n_values: np.ndarray  # int64 (n_columns,): the bins of a column, without that of missing values
+
+
+class MixedColumns(NamedTuple):
+    """Columns of which some are categories; what sets need is compiled for these alone."""
+
+    tiles: np.ndarray
+    by_document: np.ndarray
+    start: np.ndarray
+    n_values: np.ndarray
     kind: np.ndarray  # uint8 (n_columns,)
 
 
@@ -79,22 +89,20 @@ class Growth(NamedTuple):
     spare: np.ndarray  # uint32 (n_docs,)
     ordered: np.ndarray  # int64 (n_docs,): packed, in the order of the smaller child's rows
     sums: np.ndarray  # int64 (n_leaves, n_bins)
-    nowhere: np.ndarray  # int64 (n_columns, 256): a row for each thread at least
-    best_gain: np.ndarray  # float64 (2, n_columns): of both children
-    best: np.ndarray  # int64 (2, n_columns, 6): their splits
+    goes: np.ndarray  # uint8 (256,): which bins go to the left at the last split
+    splits: np.ndarray  # int64 (n_threads, 4, 256): the best splits of both children, and scratch
+    gains: np.ndarray  # float64 (n_threads, 3, 256): what they gain, each first in its row, and scratch
 
 
-def space(columns: Columns, n_docs: int, n_leaves: int) -> Growth:
+def space(columns: Columns, n_docs: int, n_leaves: int, n_threads: int) -> Growth:
     """Return the arrays of trees of so many leaves, for so many of the columns' documents."""
     n_here = n_docs if columns.tiles.size else 0  # Shards divide their documents where these are.
-    n_nodes, n_columns = 2 * n_leaves - 1, len(columns.start)
-    n_bins = int((columns.n_values + columns.missing).sum())
+    n_nodes, n_columns = 2 * n_leaves - 1, len(columns.n_values)
     return Growth(
         np.zeros(5, np.int64), np.zeros((n_nodes, WORDS + 4), np.int64), np.zeros(n_nodes),
         np.zeros((n_nodes, n_columns), np.bool_), np.zeros(n_docs, np.uint32), np.zeros(n_here, np.uint32),
-        np.zeros(n_here, np.int64), np.zeros((n_leaves, n_bins), np.int64),
-        np.zeros((n_columns, 256), np.int64), np.zeros((2, n_columns)),
-        np.zeros((2, n_columns, WORDS + 4 - BIN), np.int64),
+        np.zeros(n_here, np.int64), np.zeros((n_leaves, columns.start[-1] + 1), np.int64),
+        np.zeros(256, np.uint8), np.zeros((n_threads, 4, 256), np.int64), np.zeros((n_threads, 3, 256)),
     )  # fmt: skip
 
 
@@ -133,21 +141,22 @@ def grow(growth, columns, chosen, numbers, limits, most):
 
     The caller then fills them by `search`, possibly a few columns a thread, and calls again.
     """
-    state, nodes, goes = growth.state, growth.nodes, np.empty(256, np.uint8)
+    state, nodes = growth.state, growth.nodes
     while True:
         if state[WAITING] == 1:
             state[WAITING] = 2
             small = state[SMALL]
             if (nodes[small, END] - nodes[small, BEGIN]) * len(chosen) > most:
                 return True
-            search(growth, columns, chosen, limits)
-        node, left_total = best_leaf(growth, columns, chosen, limits, goes)
+            search(growth, columns, chosen, limits, 0)
+        node, left_total = best_leaf(growth, columns, limits)
         if node < 0:
             return False
         column, first, last = nodes[node, COLUMN], nodes[node, BEGIN], nodes[node, END]
-        rows, tile = growth.rows[first:last], columns.tiles[column >> 3]
-        n_left = part(rows, growth.spare, tile, np.uint64(8 * (column & 7)), goes)
-        divide(growth, node, n_left, left_total, 2 * n_left <= last - first, limits)
+        rows, tile = growth.rows[first:last], columns.tiles[(column >> 3) * len(numbers) :]
+        n_left = part(rows, growth.spare, tile, np.uint64(8 * (column & 7)), growth.goes)
+        left_is_small = 2 * n_left <= last - first
+        divide(state, nodes, growth.gain, growth.closed, node, n_left, left_total, left_is_small, limits)
         small = state[SMALL]
         rows = growth.rows[nodes[small, BEGIN] : nodes[small, END]]
         for i in range(len(rows)):
@@ -155,69 +164,68 @@ def grow(growth, columns, chosen, numbers, limits, most):
 
 
 @kernel
-def best_leaf(growth, columns, chosen, limits, goes):
+def best_leaf(growth, columns, limits):
     """Return the leaf whose split gains most, and the sum of its left side; −1 if none is to be split.
 
-    The bins that go to the left are written to `goes`. Splits that were searched since are compared first.
+    The bins that go to the left are written. Splits that were searched since are compared first.
     """
-    state, nodes, left_total = growth.state, growth.nodes, np.int64(0)
+    state, nodes, gain, goes, left_total = growth.state, growth.nodes, growth.gain, growth.goes, np.int64(0)
     if state[WAITING] == 2:
         state[WAITING] = 0
         for child in range(2):
             node = state[SMALL + child]
-            for k in range(len(chosen) if node >= 0 else 0):
-                column = chosen[k]
-                if growth.best_gain[child, column] > growth.gain[node]:
-                    growth.gain[node], nodes[node, COLUMN] = growth.best_gain[child, column], column
-                    for number in range(growth.best.shape[2]):
-                        nodes[node, BIN + number] = growth.best[child, column, number]
-    node, gain = np.int64(-1), 0.0
-    for k in range(state[NODES]):
-        if nodes[k, CHILD] < 0 and growth.gain[k] > gain:
-            node, gain = k, growth.gain[k]
-    if node < 0 or state[LEAVES] >= limits.leaves:
+            for thread in range(len(growth.splits) if node >= 0 else 0):
+                gained, growth.gains[thread, child, 0] = growth.gains[thread, child, 0], 0.0
+                if gained > gain[node]:
+                    gain[node] = gained
+                    for number in range(COLUMN, WORDS + 4):
+                        nodes[node, number] = growth.splits[thread, child, number]
+    best = np.int64(-1)
+    for node in range(state[NODES]):
+        if nodes[node, CHILD] < 0 and gain[node] > (gain[best] if best >= 0 else 0.0):
+            best = node
+    if best < 0 or state[LEAVES] >= limits.leaves:
         return np.int64(-1), left_total
-    column = nodes[node, COLUMN]
-    sums, start, n_values = growth.sums[nodes[node, SLOT]], columns.start[column], columns.n_values[column]
-    if nodes[node, TO_LEFT] == WITH_MOST:
-        for code in range(nodes[node, BIN] + 1):
-            left_total += sums[start + code]
-        below, all_of = left_total & LOWER, nodes[node, TOTAL] & LOWER
-        nodes[node, TO_LEFT] = LEFT if 2 * below >= all_of else RIGHT
-        left_total = np.int64(0)
-    for code in range(n_values + columns.missing[column]):
-        if columns.kind[column] != THRESHOLDS:
-            goes[code] = (nodes[node, WORDS + (code >> 6)] >> (code & 63)) & 1
-        elif code < n_values:
-            goes[code] = code <= nodes[node, BIN]
-        else:
-            goes[code] = nodes[node, TO_LEFT] == LEFT
-        if goes[code]:
-            left_total += sums[start + code]
-    return node, left_total
+    leaf = nodes[best]
+    column, last, to_left = leaf[COLUMN], leaf[BIN], leaf[TO_LEFT]
+    sums = growth.sums[leaf[SLOT], columns.start[column] : columns.start[column + 1]]
+    if to_left == WITH_MOST:
+        below = np.int64(0)
+        for code in range(last + 1):
+            below += sums[code]
+        to_left = LEFT if 2 * (below & LOWER) >= leaf[TOTAL] & LOWER else RIGHT
+        leaf[TO_LEFT] = to_left
+    for code in range(len(sums)):
+        is_left = code <= last if code < columns.n_values[column] else to_left == LEFT
+        if to_left == BY_SET:
+            is_left = (leaf[WORDS + (code >> 6)] >> (code & 63)) & 1 == 1
+        goes[code] = is_left
+        if is_left:
+            left_total += sums[code]
+    return best, left_total
 
 
 @kernel
-def divide(growth, node, n_left, left_total, left_is_small, limits):
+def divide(state, nodes, gain, closed, node, n_left, left_total, left_is_small, limits):
     """Give a leaf two children; the sums of one of them wait, unless neither may be split."""
-    state, nodes = growth.state, growth.nodes
-    first, last, left = nodes[node, BEGIN], nodes[node, END], state[NODES]
+    parent, left = nodes[node], state[NODES]
     small, large = (left, left + 1) if left_is_small else (left + 1, left)
+    middle = parent[BEGIN] + n_left
     for child in range(left, left + 2):
-        is_left = child == left
-        nodes[child, BEGIN] = first if is_left else first + n_left
-        nodes[child, END] = first + n_left if is_left else last
-        nodes[child, TOTAL] = left_total if is_left else nodes[node, TOTAL] - left_total
-        nodes[child, DEPTH], nodes[child, CHILD], growth.gain[child] = nodes[node, DEPTH] + 1, -1, 0.0
-        for k in range(growth.closed.shape[1]):  # As a whole, numba compiles a message of shapes.
-            growth.closed[child, k] = growth.closed[node, k]
-    nodes[node, CHILD] = left
+        of_child = nodes[child]
+        of_child[BEGIN] = parent[BEGIN] if child == left else middle
+        of_child[END] = middle if child == left else parent[END]
+        of_child[TOTAL] = left_total if child == left else parent[TOTAL] - left_total
+        of_child[DEPTH], of_child[CHILD], gain[child] = parent[DEPTH] + 1, -1, 0.0
+        for k in range(closed.shape[1]):  # As a whole, numba compiles a message of shapes.
+            closed[child, k] = closed[node, k]
+    parent[CHILD] = left
     # The sums of the larger child replace those of its parent.
-    nodes[large, SLOT], nodes[small, SLOT] = nodes[node, SLOT], state[LEAVES]
+    nodes[large, SLOT], nodes[small, SLOT] = parent[SLOT], state[LEAVES]
     state[SMALL], state[LARGE] = small, large
     state[NODES] += 2
     state[LEAVES] += 1
-    if state[LEAVES] < limits.leaves and nodes[left, DEPTH] < limits.depth:
+    if state[LEAVES] < limits.leaves and parent[DEPTH] + 1 < limits.depth:
         state[WAITING] = 1
 
 
@@ -237,51 +245,60 @@ def part(rows, spare, tile, shift, goes):
 
 
 @inline_kernel
-def search(growth, columns, chosen, limits):
-    """Add up the numbers of the smaller child, subtract them from its parent's, and find the best splits."""
+def search(growth, columns, chosen, limits, thread):
+    """Add up the numbers of the smaller child, subtract them from its parent's, and find the best splits.
+
+    Threads share no tile of columns.
+    """
     node = growth.nodes[growth.state[SMALL]]
     rows, sums = growth.rows[node[BEGIN] : node[END]], growth.sums[node[SLOT]]
-    add_up(growth.nowhere, columns, chosen, rows, growth.ordered, sums)
-    find_splits(growth, columns, chosen, limits)
+    add_up(columns, chosen, rows, growth.ordered, sums)
+    find_splits(growth, columns, chosen, limits, thread)
 
 
 @kernel
-def find_splits(growth, columns, chosen, limits):
+def find_splits(growth, columns, chosen, limits, thread):
     """Find the best splits of both children from the sums of the smaller one."""
-    sums, gained = growth.sums[growth.nodes[growth.state[SMALL], SLOT]], np.zeros(2)
-    running, counts, gains = np.empty(256, np.int64), np.empty(256, np.int64), np.empty(256)
-    for column in chosen:
-        first = columns.start[column]
-        last = first + columns.n_values[column] + columns.missing[column]
-        of_small = sums[first:last]
+    nodes, closed, splits, gains = growth.nodes, growth.closed, growth.splits[thread], growth.gains[thread]
+    small = growth.sums[nodes[growth.state[SMALL], SLOT]]
+    for k in range(len(chosen)):
+        column = chosen[k]
+        first, last = columns.start[column], columns.start[column + 1]
         for child in range(2):  # One call, as each is compiled into its place.
             node = growth.state[SMALL + child]
             if node < 0:
                 continue
-            of_child = growth.sums[growth.nodes[node, SLOT], first:last]
+            leaf = nodes[node]
+            sums = growth.sums[leaf[SLOT], first:last]
             if child == 1:
-                for code in range(len(of_child)):
-                    of_child[code] -= of_small[code]
-            gained[child] = _best_of(
-                growth, child, node, column, of_child, columns, limits, running, counts, gains, gained[child]
-            )
+                for code in range(len(sums)):
+                    sums[code] -= small[first + code]
+            if closed[node, column]:
+                continue
+            gain, closed[node, column] = _best_of(
+                columns, column, sums, leaf[TOTAL], leaf[END] - leaf[BEGIN], limits, gains[child, 0],
+                splits[2:], gains[2], splits[child],
+            )  # fmt: skip
+            if gain > 0.0:
+                gains[child, 0], splits[child, COLUMN] = gain, column
 
 
 @kernel
-def add_up(nowhere, columns, chosen, rows, ordered, sums):
+def add_up(columns, chosen, rows, ordered, sums):
     """Write the sums of some columns' bins over rows, whose numbers are the first that are `ordered`.
 
-    Of `nowhere`, (n_columns, 256), the first of these columns has its row, which nobody reads.
+    Of a tile, sums of columns that are not chosen are written too; nobody reads them.
     """
-    for column in chosen:
-        start = columns.start[column]
-        sums[start : start + columns.n_values[column] + columns.missing[column]] = 0
-    n_tiles, n_docs = columns.tiles.shape
-    words, step, stride, size = columns.tiles.reshape(-1), n_docs, 1, max(len(rows), 1)
-    if columns.by_document.size > 0 and len(rows) * SMALL_LEAF < n_docs:
-        words, step, stride, size = columns.by_document.reshape(-1), 1, n_tiles, BLOCK_ROWS
+    for k in range(len(chosen)):
+        for code in range(columns.start[chosen[k]], columns.start[chosen[k] + 1]):
+            sums[code] = 0
+    n_tiles = len(columns.start) >> 3
+    n_docs = len(columns.tiles) // n_tiles
+    words, step, stride, size = columns.tiles, n_docs, 1, max(len(rows), 1)
+    if len(columns.by_document) > 0 and len(rows) * SMALL_LEAF < n_docs:
+        words, step, stride, size = columns.by_document, 1, n_tiles, BLOCK_ROWS
     for first in range(0, len(rows), size):
-        some, numbers = rows[first : first + size], ordered[first : min(first + size, len(rows))]
+        some, numbers = rows[first : first + size], ordered[first:]
         if stride > 1:
             _fetch(words, stride, some)
         k = 0
@@ -290,25 +307,14 @@ def add_up(nowhere, columns, chosen, rows, ordered, sums):
             while k < len(chosen) and chosen[k] >> 3 == tile:
                 k += 1
             offset, unit = np.uint64(tile * step), np.uint64(stride)
-            if k - of_tile < FEW_OF_TILE:
-                for column in chosen[of_tile:k]:
-                    shift, of_column = np.uint64(8 * (column & 7)), sums[columns.start[column] :]
-                    _add_byte(words, offset, unit, shift, some, numbers, of_column)
+            if k - of_tile >= FEW_OF_TILE:
+                _add_words(words, offset, unit, some, numbers, columns.start[8 * tile :], sums)
                 continue
-            # Columns that are not wanted, or not there, are added up where nobody reads.
-            unread = nowhere[chosen[0]]
-            a, b, c, d, e, f, g, h = unread, unread, unread, unread, unread, unread, unread, unread
-            for column in chosen[of_tile:k]:
-                of_column, place = sums[columns.start[column] :], column & 7
-                a = of_column if place == 0 else a
-                b = of_column if place == 1 else b
-                c = of_column if place == 2 else c
-                d = of_column if place == 3 else d
-                e = of_column if place == 4 else e
-                f = of_column if place == 5 else f
-                g = of_column if place == 6 else g
-                h = of_column if place == 7 else h
-            _add_words(words, offset, unit, some, numbers, a, b, c, d, e, f, g, h)
+            for place in range(of_tile, k):
+                shift, start = np.uint64(8 * (chosen[place] & 7)), np.uint64(columns.start[chosen[place]])
+                for i in range(len(some)):
+                    byte = (words[offset + unit * np.uint64(some[i])] >> shift) & BYTE
+                    sums[start + byte] += numbers[i]
 
 
 @inline_kernel
@@ -320,88 +326,98 @@ def _fetch(words, n_tiles, rows):
             fetch_line(words, line)
 
 
-@inline_kernel
-def _add_byte(words, offset, stride, shift, rows, numbers, sums):
-    for i in range(len(rows)):
-        sums[(words[offset + stride * np.uint64(rows[i])] >> shift) & BYTE] += numbers[i]
-
-
 @kernel
-def _add_words(words, offset, stride, rows, numbers, a, b, c, d, e, f, g, h):
+def _add_words(words, offset, stride, rows, numbers, start, sums):
+    a, b, c, d = np.uint64(start[0]), np.uint64(start[1]), np.uint64(start[2]), np.uint64(start[3])
+    e, f, g, h = np.uint64(start[4]), np.uint64(start[5]), np.uint64(start[6]), np.uint64(start[7])
     for i in range(len(rows)):
         word, number = words[offset + stride * np.uint64(rows[i])], numbers[i]
-        a[word & BYTE] += number
-        b[(word >> np.uint64(8)) & BYTE] += number
-        c[(word >> np.uint64(16)) & BYTE] += number
-        d[(word >> np.uint64(24)) & BYTE] += number
-        e[(word >> np.uint64(32)) & BYTE] += number
-        f[(word >> np.uint64(40)) & BYTE] += number
-        g[(word >> np.uint64(48)) & BYTE] += number
-        h[word >> np.uint64(56)] += number
+        sums[a + (word & BYTE)] += number
+        sums[b + ((word >> np.uint64(8)) & BYTE)] += number
+        sums[c + ((word >> np.uint64(16)) & BYTE)] += number
+        sums[d + ((word >> np.uint64(24)) & BYTE)] += number
+        sums[e + ((word >> np.uint64(32)) & BYTE)] += number
+        sums[f + ((word >> np.uint64(40)) & BYTE)] += number
+        sums[g + ((word >> np.uint64(48)) & BYTE)] += number
+        sums[h + (word >> np.uint64(56))] += number
 
 
 @kernel
-def _best_of(growth, child, node, column, sums, columns, limits, running, counts, gains, least_gain):
-    """Write a column's best split of a node if it gains more than `least_gain`; return the larger of both."""
-    total, n_values = growth.nodes[node, TOTAL], columns.n_values[column]
+def _best_of(columns, column, sums, total, n_docs, limits, least_gain, room, gains, split):
+    """Write a column's best split of a node; return its gain, and whether no split gains anything.
+
+    The gain is 0 if it is not more than `least_gain`.
+    """
     G, H = np.float64(total >> HALF), np.float64(total & LOWER)
-    n_docs, documents = growth.nodes[node, END] - growth.nodes[node, BEGIN], limits.documents
-    least, penalty, of_one = max(limits.curvature, 1.0), limits.penalty, n_docs / max(H, 1.0)
-    growth.best_gain[child, column] = 0.0
-    if growth.closed[node, column] or 2.0 * least > H:
-        return least_gain
-    of_leaf = G * G / (H + penalty)
+    least, of_one = max(limits.curvature, 1.0), n_docs / max(H, 1.0)
+    if 2.0 * least > H:
+        return 0.0, False
+    of_leaf = G * G / (H + limits.penalty)
     lowest = of_leaf * (1.0 + ROUNDING)
-    best, code, to_left, most = max(lowest, of_leaf + least_gain), -1, RIGHT, 0.0
-    if columns.kind[column] == THRESHOLDS:
-        without = sums[n_values] if columns.missing[column] else np.int64(0)
-        to_left = WITH_MOST if columns.missing[column] and without == 0 else LEFT
-        left, n_left = np.int64(0), np.int64(0)
-        for place in range(n_values):
-            left += sums[place]
-            n_left += np.int64(np.float64(sums[place] & LOWER) * of_one + 0.5)
-            running[place], counts[place] = left, n_left
-        # Of equal gains the last threshold, with missing values on its left.
-        last = n_values - 1
-        first, stop = _possible(counts[:last], documents + n_left - n_docs, n_left - documents)
-        gains[:first], gains[stop:last] = 0.0, 0.0
-        most = _gains(running[first:stop], without, gains[first:stop], G, H, least, penalty)
-        if most > best:
-            best, code = most, last - 1
-            while gains[code] != most:
-                code -= 1
-        if without != 0:
-            none = np.int64(0)
-            first, stop = _possible(counts[:n_values], documents, n_docs - documents)
-            gains[:first], gains[stop:n_values] = 0.0, 0.0
-            more = _gains(running[first:stop], none, gains[first:stop], G, H, least, penalty)
-            if more > best:
-                best, code, to_left = more, 0, RIGHT
-                while gains[code] != more:
-                    code += 1
-            most = max(most, more)
-        growth.best[child, column, 0] = code
-    else:
-        words, least = growth.best[child, column, WORDS - BIN :], max(least, (documents - 0.5) / of_one)
-        best, code = _best_set(sums, columns.kind[column], G, H, least, penalty, limits.common, best, words)
-        most = best if code >= 0 or best > lowest else 0.0
-    growth.best[child, column, TO_LEFT - BIN] = to_left
-    growth.closed[node, column] = most <= lowest
-    if code < 0:
-        return least_gain
-    growth.best_gain[child, column] = best - of_leaf
-    return best - of_leaf
+    bound = max(lowest, of_leaf + least_gain)
+    best, most = best_division(
+        columns, column, sums, n_docs, of_one, G, H, least, limits, bound, room, gains, split
+    )
+    return best - of_leaf if best > bound else 0.0, most <= lowest
 
 
+@by_type
+def best_division(columns, column, sums, n_docs, of_one, G, H, least, limits, bound, room, gains, split):
+    """Write the best division of a node by a column; return what it and the best of all gain.
+
+    The first is `bound` if none gains more; the second may then be the same.
+    """
+
+
+@register_kernel(best_division, Columns)
 @kernel
-def _possible(counts, least, most):
-    """Return the part of counts, which do not fall, that are between two numbers."""
-    first, stop = 0, len(counts)
-    while first < stop and counts[first] < least:
-        first += 1
-    while stop > first and counts[stop - 1] > most:
-        stop -= 1
-    return first, stop
+def _best_threshold(columns, column, sums, n_docs, of_one, G, H, least, limits, bound, room, gains, split):
+    n_values, documents, running, counts = columns.n_values[column], limits.documents, room[0], room[1]
+    left, n_left, most, without, to_left = np.int64(0), np.int64(0), 0.0, np.int64(0), LEFT
+    if len(sums) > n_values:
+        without = sums[n_values]
+        to_left = WITH_MOST if without == 0 else LEFT
+    for place in range(n_values):
+        left += sums[place]
+        n_left += np.int64(np.float64(sums[place] & LOWER) * of_one + 0.5)
+        running[place], counts[place] = left, n_left
+    # Of equal gains the last threshold, with missing values on its left.
+    for is_right in range(1 if without == 0 else 2):
+        first, stop, fewest, largest = 0, n_values - 1, documents + n_left - n_docs, n_left - documents
+        if is_right:
+            stop, fewest, largest, without, to_left = (
+                n_values,
+                documents,
+                n_docs - documents,
+                np.int64(0),
+                RIGHT,
+            )
+        while first < stop and counts[first] < fewest:
+            first += 1
+        while stop > first and counts[stop - 1] > largest:
+            stop -= 1
+        gained = _gains(running[first:stop], without, gains, G, H, least, limits.penalty)
+        most = max(most, gained)
+        if gained > bound:
+            code = 0 if is_right else stop - first - 1
+            while gains[code] != gained:
+                code += 1 if is_right else -1
+            bound, split[BIN], split[TO_LEFT] = gained, first + code, to_left
+    return bound, most
+
+
+@register_kernel(best_division, MixedColumns)
+@kernel
+def _best_of_kind(columns, column, sums, n_docs, of_one, G, H, least, limits, bound, room, gains, split):
+    if columns.kind[column] == THRESHOLDS:
+        return _best_threshold(
+            columns, column, sums, n_docs, of_one, G, H, least, limits, bound, room, gains, split
+        )
+    least = max(least, (limits.documents - 0.5) / of_one)
+    best = _best_set(sums, columns.kind[column], G, H, least, limits, bound, gains, room[0], split[WORDS:])
+    if best > bound:
+        split[TO_LEFT] = BY_SET
+    return best, best
 
 
 @kernel
@@ -416,19 +432,20 @@ def _gains(sides, more, gains, G, H, least, penalty):
         gains[k] = gained if h >= least and other >= least else 0.0
     # Numbers ≥ 0 are ordered as their bits are, whose maximum is vectorised.
     most = np.int64(0)
-    for k in range(len(gains)):
+    for k in range(len(sides)):
         most = max(most, np.float64(gains[k]).view(np.int64))
     return np.int64(most).view(np.float64)
 
 
 @kernel
-def _best_set(sums, kind, G, H, least, penalty, common, best, words):
-    """Write the bins of the best set, which goes to the left; return its gain; −1 if it is not above `best`.
+def _best_set(sums, kind, G, H, least, limits, best, ratio, order, words):
+    """Write the bins of the best set, which goes to the left; return its gain, or `best` if that is more.
 
     A set is a run from either end in the order of g / (h + `common`), of categories with at least that much
-    curvature in the leaf, and of at most half of them; or a single category.
+    curvature in the leaf, and of at most half of them; or a single category. `ratio` and `order` are
+    scratch.
     """
-    n, ratio, order = 0, np.empty(len(sums)), np.empty(len(sums), np.int64)
+    n, penalty, common = 0, limits.penalty, limits.common
     for code in range(len(sums)):
         h = np.float64(sums[code] & LOWER)
         if h < (common if kind == SETS else 1.0):
@@ -453,33 +470,33 @@ def _best_set(sums, kind, G, H, least, penalty, common, best, words):
             if gained > best:
                 best, last, from_end = gained, k, end
     if last >= 0:
-        for word in range(len(words)):
+        for word in range(4):
             words[word] = 0
         for k in range(last + 1 if kind == SETS else 1):
             code = order[(k if from_end == 0 else n - 1 - k) if kind == SETS else last]
             words[code >> 6] |= np.int64(1) << (code & 63)
-    return best, last
+    return best
 
 
 @kernel
-def add_leaves(growth, gradient, curvature, by_gradient, by_curvature, penalty, rate, value, scores):
+def add_leaves(nodes, rows, gradient, curvature, by_gradient, by_curvature, penalty, rate, value, scores):
     """Write the value of each leaf, by exact sums, and add it to scores; return whether one has changed."""
     changes = False
-    for node in range(growth.state[NODES]):
+    for node in range(len(value)):
         value[node] = 0.0
-        if growth.nodes[node, CHILD] >= 0:
+        if nodes[node, CHILD] >= 0:
             continue
-        rows = growth.rows[growth.nodes[node, BEGIN] : growth.nodes[node, END]]
+        of_leaf = rows[nodes[node, BEGIN] : nodes[node, END]]
         g, h = np.int64(0), np.int64(0)
-        for i in range(len(rows)):
-            g += gradient[rows[i]]
-            h += curvature[rows[i]]
+        for i in range(len(of_leaf)):
+            g += gradient[of_leaf[i]]
+            h += curvature[of_leaf[i]]
         size = np.float64(h) * by_curvature + penalty
         value[node] = -rate * (np.float64(g) * by_gradient) / size if size > 0.0 else 0.0
-        for i in range(len(rows)):
-            score = scores[rows[i]]
-            scores[rows[i]] = score + value[node]
-            changes |= scores[rows[i]] != score
+        for i in range(len(of_leaf)):
+            score = scores[of_leaf[i]]
+            scores[of_leaf[i]] = score + value[node]
+            changes |= scores[of_leaf[i]] != score
     return changes
 
 

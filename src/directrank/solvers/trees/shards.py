@@ -41,23 +41,21 @@ class ShardOfTree:
     """
 
     def __init__(self, tiles, indptr, blocks, columns: tuple, numbers: np.ndarray):
-        self.columns, self.numbers = Columns(tiles, *columns), numbers
-        self.n_bins = int((self.columns.n_values + self.columns.missing).sum())
+        self.tiles, self.columns, self.numbers = tiles, Columns(tiles.reshape(-1), *columns), numbers
         self.rows = [np.flatnonzero(numbers != NO_DOCUMENT).astype(np.uint32)]
 
     def follow(self, nodes: np.ndarray, columns: np.ndarray, goes: np.ndarray) -> None:
         """Divide the documents of nodes that have been split, by column and the bins that go to the left."""
         for k in range(len(self.rows) // 2, len(nodes)):
             rows, column = self.rows[nodes[k]], columns[k]
-            tile, shift = self.columns.tiles[column >> 3], np.uint64(8 * (column & 7))
+            tile, shift = self.tiles[column >> 3], np.uint64(8 * (column & 7))
             n_left = growing.part(rows, np.empty_like(rows), tile, shift, goes[k])
             self.rows += [rows[:n_left], rows[n_left:]]
 
     def sums(self, node: int, chosen: np.ndarray) -> np.ndarray:
         """Return the histograms of a node."""
-        rows, sums = self.rows[node], np.zeros(self.n_bins, np.int64)
-        nowhere = np.zeros((len(self.columns.start), 256), np.int64)
-        growing.add_up(nowhere, self.columns, chosen, rows, self.numbers[rows], sums)
+        rows, sums = self.rows[node], np.zeros(self.columns.start[-1] + 1, np.int64)
+        growing.add_up(self.columns, chosen, rows, self.numbers[rows], sums)
         return sums
 
 
@@ -95,19 +93,18 @@ def grow(
 
     growing.begin(growth, len(places), whole)
     _search(growth, columns, chosen, total(splits(), 0, chosen), limits)
-    left_bins = np.zeros(256, np.uint8)
     while True:
-        node, left_total = growing.best_leaf(growth, columns, chosen, limits, left_bins)
+        node, left_total = growing.best_leaf(growth, columns, limits)
         if node < 0:
             break
         nodes.append(node)
         split_columns.append(growth.nodes[node, COLUMN])
-        goes.append(left_bins.copy())
+        goes.append(growth.goes.copy())
         # The number of documents is known only with the sums, so that curvature says which side is smaller.
         left_is_small = bool(2 * (left_total & LOWER) <= growth.nodes[node, TOTAL] & LOWER)
         small = growth.state[NODES] + (not left_is_small)
         sums = total(splits(), int(small), chosen)
-        growing.divide(growth, node, sums[-1], left_total, left_is_small, limits)
+        growing.divide(*growth[:4], node, sums[-1], left_total, left_is_small, limits)
         if growth.state[WAITING]:
             _search(growth, columns, chosen, sums, limits)
     leaf = np.concatenate(shards.over_shards(_nodes_of_shard, splits(), n_threads=n_threads))
@@ -117,4 +114,4 @@ def grow(
 def _search(growth: Growth, columns: Columns, chosen: np.ndarray, sums: np.ndarray, limits: Limits) -> None:
     growth.sums[growth.nodes[growth.state[SMALL], SLOT]] = sums[:-1]
     growth.state[WAITING] = 2
-    growing.find_splits(growth, columns, chosen, limits)
+    growing.find_splits(growth, columns, chosen, limits, 0)

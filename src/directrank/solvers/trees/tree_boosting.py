@@ -248,7 +248,6 @@ class _Model:
         self.live, self.places = live, np.flatnonzero(live).astype(np.uint32)
         self.rng = np.random.default_rng(seed)
         self.leaves = solver.limits(features)[0]
-        self.growth = growing.space(columns.columns, len(self.places), self.leaves)
         self.of_documents = np.zeros(len(live))
         self.pieces: list[Trees] = []
         #: Of other documents than those that are trained on; None if the monitor judges just these.
@@ -258,6 +257,7 @@ class _Model:
         self.of_monitored = np.zeros(len(monitored))
         n_shards = shard_count(*features.shape)
         self.n_threads = min(solver.n_threads, max(1, n_shards // SHARDS_A_THREAD))
+        self.growth = growing.space(columns.columns, len(self.places), self.leaves, self.n_threads)
 
     def _of_all(self, values: np.ndarray) -> np.ndarray:
         """Return values of the training documents among zeros for the others."""
@@ -304,15 +304,17 @@ class _Model:
             growth.rows[:], growth.ordered[:] = self.places, of_live
             growing.begin(growth, len(self.places), of_live.sum())
             most = np.inf if self.n_threads == 1 else float(VALUES_A_THREAD)
+            tiles = np.array_split(np.unique(chosen >> 3), self.n_threads)
+            blocks = [chosen[np.isin(chosen >> 3, some)] for some in tiles if len(some)]
             while growing.grow(growth, columns, chosen, numbers, limits, most):
-                blocks = [block for block in np.array_split(chosen, self.n_threads) if len(block)]
                 map_in_order(
-                    lambda some: growing.search(growth, columns, some, limits), blocks, self.n_threads
-                )
+                    lambda thread: growing.search(growth, columns, blocks[thread], limits, thread),
+                    range(len(blocks)), self.n_threads,
+                )  # fmt: skip
         value = np.zeros(growth.state[NODES])
         changes = growing.add_leaves(
-            growth, of_gradient, of_curvature, by_g, by_h, solver.penalty * self.total, solver.learning_rate,
-            value, self.of_documents,
+            growth.nodes, growth.rows, of_gradient, of_curvature, by_g, by_h, solver.penalty * self.total,
+            solver.learning_rate, value, self.of_documents,
         )  # fmt: skip
         if not changes:
             return False
@@ -328,7 +330,7 @@ class _Model:
         nodes = growth.nodes[:n].T
         inner = nodes[CHILD] >= 0
         column = np.where(inner, nodes[COLUMN], 0)
-        is_set = inner & (columns.columns.kind[column] != 0)
+        is_set = inner & (columns.width[column] > 0)
         numeric, threshold = np.flatnonzero(inner & ~is_set), np.zeros(n, np.float32)
         threshold[numeric] = columns.thresholds[column[numeric], nodes[BIN, numeric]]
         threshold = np.minimum(threshold, np.finfo(np.float32).max)
@@ -365,7 +367,7 @@ class _Model:
     def _categories_to_the_left(self, node: int) -> np.ndarray:
         """Return which categories go to the left at a node, bool (n_categories,)."""
         column = self.growth.nodes[node, COLUMN]
-        bin_of = self.columns.bin_of[column - np.count_nonzero(self.columns.columns.kind == 0)]
+        bin_of = self.columns.bin_of[column - np.count_nonzero(self.columns.width == 0)]
         bits = np.unpackbits(self.growth.nodes[node, WORDS:].view(np.uint8), bitorder="little")
         return bits[bin_of].astype(np.bool_)
 

@@ -1,7 +1,5 @@
 """Logistic losses by differences of scores: exact for all scores, with an exponential for each pair."""
 
-import numpy as np
-
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential, log1p_of_quotient
 from directrank.surrogates.pairs.runs import fill_weights, loser_numbers, winner_numbers
@@ -46,12 +44,12 @@ def one_document(score, scores, weights, room, gradient, curvature):
 
 
 @kernel
-def sums_of_runs(rule, scores, runs, weights, gradient, curvature):
-    """Return the value of runs of pairs, and add its derivative and its curvature."""
-    total, longest, real = 0.0, 0, scores.dtype.type
-    for r in range(len(runs)):
-        longest = max(longest, runs[r, 3] - runs[r, 2])
-    room = np.empty((5, longest))
+def sums_of_runs(rule, scores, runs, weights, room, gradient, curvature):
+    """Return the value of runs of pairs, and add its derivative and its curvature.
+
+    `room` is scratch, float64: five numbers for each loser of a run.
+    """
+    total, real = 0.0, scores.dtype.type
     for r in range(len(runs)):
         losers = slice(runs[r, 2], runs[r, 3])
         n = losers.stop - losers.start

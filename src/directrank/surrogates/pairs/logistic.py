@@ -70,7 +70,8 @@ class LogisticOracles:
         value, gradient, curvature, queries = 0.0, np.zeros_like(scores), np.zeros_like(scores), self.queries
         for rule, runs, weights in ((self.rule(), self.runs, self.weights), (Equal(), *far)):
             if len(runs):
-                value += sums_of_runs(rule, scores, runs, weights, gradient, curvature)
+                room = np.empty((5, queries.longest))
+                value += sums_of_runs(rule, scores, runs, weights, room, gradient, curvature)
         for pairs in self.ranked:
             value += add_ranked(scores, pairs, gradient, curvature)
         if len(self.few):
