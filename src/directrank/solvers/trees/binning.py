@@ -13,7 +13,7 @@ import numpy as np
 from directrank.features import Features, zeros_like
 from directrank.features.shards import map_in_order
 from directrank.kernels.compile import inline_kernel, kernel
-from directrank.solvers.sorting import DIGITS, MISSING, SIGN, key_of, sort_by_digits, value_of_key
+from directrank.solvers.sorting import MISSING, SIGN, key_of, value_of_key
 
 #: Most bins of a feature, with that of missing values.
 MOST_BINS = 255
@@ -97,13 +97,10 @@ def _empty(rows: np.ndarray, n_features: int, tiles: np.ndarray | None) -> Bins:
 
 def _find_bins(keys: np.ndarray, most: int, bins: Bins, some: slice) -> None:
     """Write what the keys of some columns say of these, but for the tiles."""
-    room = (
-        np.empty((4, keys.shape[1]), np.uint32),
-        np.empty(DIGITS, np.uint32),
-        np.empty(MOST_BINS + 1, np.int64),
-    )
     columns = bins.n_values[some], bins.missing[some], bins.thresholds[some], bins.medians[some]
-    _bin_columns(keys, most, *columns, *room)
+    room = np.empty(keys.shape[1], np.uint32), np.empty(MOST_BINS + 1, np.int64)
+    for column, of_column in enumerate(keys):
+        _bin_column(np.sort(of_column), most, column, *columns, *room)
 
 
 def _keys(bits: np.ndarray, rows: np.ndarray, some: slice) -> np.ndarray:
@@ -138,32 +135,27 @@ def _fill(bits, rows, first, keys):
 
 
 @kernel
-def _bin_columns(keys, most, n_values, missing, thresholds, medians, room, digits, places):
-    n, numbers, spare, values, sizes = keys.shape[1], room[0], room[1], room[2], room[3]
-    for c in range(len(keys)):
-        for i in range(n):
-            numbers[i] = keys[c, i]
-        order = sort_by_digits(numbers, spare, digits)
-        present, n_distinct = 0, 0
-        while present < n and order[present] != MISSING:
-            if present == 0 or order[present] != order[present - 1]:
-                values[n_distinct], sizes[n_distinct] = order[present], 0
+def _bin_column(keys, most, column, n_values, missing, thresholds, medians, sizes, places):
+    """Write the bins of a column by its sorted keys; distinct ones are moved to the front."""
+    present, n_distinct, n_cuts = len(keys), 0, 0
+    while present > 0 and keys[present - 1] == MISSING:
+        present -= 1
+    missing[column], medians[column] = present < len(keys), 0.0
+    if present > 0:
+        low = np.float64(value_of_key(keys[(present - 1) // 2]))
+        medians[column] = np.float32(0.5 * (low + np.float64(value_of_key(keys[present // 2]))) + 0.0)
+        for i in range(present):
+            if i == 0 or keys[i] != keys[n_distinct - 1]:
+                keys[n_distinct], sizes[n_distinct] = keys[i], 0
                 n_distinct += 1
             sizes[n_distinct - 1] += 1
-            present += 1
-        missing[c], medians[c] = present < n, 0.0
-        n_cuts = 0
-        if present > 0:
-            low = np.float64(value_of_key(order[(present - 1) // 2]))
-            medians[c] = np.float32(0.5 * (low + np.float64(value_of_key(order[present // 2]))) + 0.0)
-            n_cuts = _cuts_around_zero(values, n_distinct, sizes, present, most - missing[c], places)
-        for cut in range(n_cuts):
-            top = _between(values[places[cut]], values[places[cut] + 1])
-            thresholds[c, cut] = value_of_key(top)
+        n_cuts = _cuts_around_zero(keys, n_distinct, sizes, present, most - missing[column], places)
+    for cut in range(thresholds.shape[1]):
         # The last threshold divides values from missing ones.
-        for cut in range(n_cuts, thresholds.shape[1]):
-            thresholds[c, cut] = np.inf
-        n_values[c] = n_cuts + 1 if present > 0 else 0
+        thresholds[column, cut] = np.inf
+        if cut < n_cuts:
+            thresholds[column, cut] = value_of_key(_between(keys[places[cut]], keys[places[cut] + 1]))
+    n_values[column] = n_cuts + 1 if present > 0 else 0
 
 
 @kernel

@@ -94,7 +94,7 @@ class Growth(NamedTuple):
     gains: np.ndarray  # float64 (n_threads, 3, 256): what they gain, each first in its row, and scratch
 
 
-def space(columns: Columns, n_docs: int, n_leaves: int, n_threads: int) -> Growth:
+def space(columns: Columns | MixedColumns, n_docs: int, n_leaves: int, n_threads: int) -> Growth:
     """Return the arrays of trees of so many leaves, for so many of the columns' documents."""
     n_here = n_docs if columns.tiles.size else 0  # Shards divide their documents where these are.
     n_nodes, n_columns = 2 * n_leaves - 1, len(columns.n_values)

@@ -22,6 +22,7 @@ from directrank.solvers.trees.growing import (
     Columns,
     Growth,
     Limits,
+    MixedColumns,
 )
 
 #: The number of a document that is not trained on; gradients of 2³¹ units do not occur.
@@ -75,7 +76,7 @@ def _nodes_of_shard(shard: ShardOfTree, indptr, blocks, splits: tuple) -> np.nda
 
 
 def grow(
-    growth: Growth, columns: Columns, chosen: np.ndarray, tiles: Features, numbers: np.ndarray,
+    growth: Growth, columns: Columns | MixedColumns, chosen: np.ndarray, tiles: Features, numbers: np.ndarray,
     places: np.ndarray, limits: Limits, n_threads: int,
 ) -> None:  # fmt: skip
     """Grow a tree on the documents at some places, whose packed numbers are given among zeros."""
@@ -111,7 +112,9 @@ def grow(
     growing.place(growth, places, leaf)
 
 
-def _search(growth: Growth, columns: Columns, chosen: np.ndarray, sums: np.ndarray, limits: Limits) -> None:
+def _search(
+    growth: Growth, columns: Columns | MixedColumns, chosen: np.ndarray, sums: np.ndarray, limits: Limits
+) -> None:
     growth.sums[growth.nodes[growth.state[SMALL], SLOT]] = sums[:-1]
     growth.state[WAITING] = 2
     growing.find_splits(growth, columns, chosen, limits, 0)
