@@ -342,7 +342,7 @@ def _add_words(words, offset, stride, rows, numbers, start, sums):
         sums[h + (word >> np.uint64(56))] += number
 
 
-@kernel
+@inline_kernel
 def _best_of(columns, column, sums, total, n_docs, limits, least_gain, room, gains, split):
     """Write a column's best split of a node; return its gain, and whether no split gains anything.
 
