@@ -22,7 +22,7 @@ from scipy.stats import f, gamma, t
 
 from directrank.apps.clicks.logs import ClickLog
 from directrank.apps.evaluation.significance import LEVEL, p_value
-from directrank.errors import DataError, MethodError
+from directrank.errors import DataError, MethodError, listed
 from directrank.storage.strict_json import JSONObject
 
 #: Newton's method stops where the last step promised so little.
@@ -331,7 +331,7 @@ class Propensities:
         )
         if not ranks or not whole or len(set(ranks)) < len(ranks):
             raise DataError(
-                f"{source}: expected positions, whole numbers from 1, each once, not {_listed(ranks)}"
+                f"{source}: expected positions, whole numbers from 1, each once, not {listed(ranks) or 'none'}"
             )
         for name, numbers in (("propensity", values), ("offset", offset)):
             valid = [
@@ -400,11 +400,6 @@ def _covariance(facts: Mapping[str, Any], n: int, source: str) -> np.ndarray:
             f"{source}: the covariance has a variance of {smallest:.3g} in one direction; expected 0 or more"
         )
     return covariance
-
-
-def _listed(ranks: Sequence[object]) -> str:
-    """Return the first of some positions in words."""
-    return ", ".join(map(repr, ranks[:5])) + ", …" * (len(ranks) > 5) if ranks else "none"
 
 
 def has_clusters(weights: np.ndarray) -> bool:

@@ -75,10 +75,6 @@ class ScoredLists:
         )
 
 
-def _score(lists: ScoredLists) -> np.ndarray:
-    return lists.scores
-
-
 def _standardised(lists: ScoredLists) -> np.ndarray:
     # Scores are sorted, so the sums do not depend on the caller's order.
     sizes, starts = np.diff(lists.indptr), lists.indptr[:-1]
@@ -86,10 +82,6 @@ def _standardised(lists: ScoredLists) -> np.ndarray:
     deviation = np.sqrt(np.add.reduceat(centred**2, starts) / sizes)
     equal = lists.top == lists.scores[lists.indptr[1:] - 1]
     return np.where(equal[lists.query], 0.0, centred / np.where(equal, 1.0, deviation)[lists.query])
-
-
-def _gap(lists: ScoredLists) -> np.ndarray:
-    return lists.scores - lists.top[lists.query]
 
 
 def _rank(lists: ScoredLists) -> np.ndarray:
@@ -108,6 +100,9 @@ AXES: dict[str, tuple[Callable[[ScoredLists], np.ndarray], Callable[[float], str
         _standardised,
         lambda threshold: f"a score of at least the query's mean {threshold:+.3f} standard deviations",
     ),
-    "gap": (_gap, lambda threshold: f"a score of at most {-threshold:.6g} below the query's best"),
-    "score": (_score, lambda threshold: f"a score of at least {threshold:.6g}"),
+    "gap": (
+        lambda lists: lists.scores - lists.top[lists.query],
+        lambda threshold: f"a score of at most {-threshold:.6g} below the query's best",
+    ),
+    "score": (lambda lists: lists.scores, lambda threshold: f"a score of at least {threshold:.6g}"),
 }

@@ -83,13 +83,9 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
 def _has(category: Category) -> str:
     """Return the condition that a column has one of the values of a category; it is unknown for NULL."""
-    values = [*map(_text, category.values)]
+    values = ["'" + value.replace("'", "''") + "'" for value in category.values]
     if len(values) == 1:
         return f"{_quoted(category.column)} = {values[0]}"
     return f"{_quoted(category.column)} IN ({', '.join(values)})" if values else "1 = 0"

@@ -182,7 +182,10 @@ class Splitting:
         before = np.sort(latest[~tests])
         if not len(before) or not tests.any():
             side = "before" if tests.any() else "from"
-            raise DataError(f"{where}: no query is {side} {self.test_from}; {_range(values, numbers)}")
+            least, largest = values[np.argmin(numbers)], values[np.argmax(numbers)]
+            raise DataError(
+                f"{where}: no query is {side} {self.test_from}; values are from {least} to {largest}"
+            )
         limit = first.get("vali_from", before[int(len(before) * (1.0 - VALIDATION))])
         validates = ~tests & (latest >= limit)
         if not validates.any() or (validates | tests).all():
@@ -419,10 +422,6 @@ def _refuse_odd(
     if len(rows):
         at = rows[np.argmin(row[rows])]
         raise DataError(f"{where}, row {row[at]}: found {str(values[at])!r}, expected {expected}")
-
-
-def _range(values: np.ndarray, places: np.ndarray) -> str:
-    return f"values are from {values[np.argmin(places)]} to {values[np.argmax(places)]}"
 
 
 def leave_last_out(
