@@ -331,7 +331,8 @@ class Propensities:
         )
         if not ranks or not whole or len(set(ranks)) < len(ranks):
             raise DataError(
-                f"{source}: expected positions, whole numbers from 1, each once, not {listed(ranks) or 'none'}"
+                f"{source}: expected positions, whole numbers from 1, each once, not "
+                f"{listed(ranks) or 'none'}"
             )
         for name, numbers in (("propensity", values), ("offset", offset)):
             valid = [
