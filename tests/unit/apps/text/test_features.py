@@ -1,7 +1,5 @@
 """Features: equal to their definitions in plain Python, to bm25s, and to sums by hand."""
 
-import math
-
 import bm25s
 import numpy as np
 import pandas as pd
@@ -57,26 +55,6 @@ def test_bm25_is_that_of_bm25s(index, k1, b):
     for row, query in zip(found, QUERIES.values(), strict=True):
         known = [term for term in terms_of(query, index.analysis) if index.terms(term).size]
         np.testing.assert_allclose(row, other.get_scores(known), rtol=1e-6, atol=1e-6)
-
-
-def test_language_models_by_hand(tmp_path):
-    # Three documents of 3, 2 and 0 terms; the collection has 5 terms: red 2, blue 1, green 2.
-    frame = pd.DataFrame({"id": ["a", "b", "c"], "text": ["red red blue", "green green", ""]})
-    build_index(frame, tmp_path / "index", analysis=Analysis("none", "none"))
-    names = ["whole.lm_jelinek_mercer", "whole.lm_dirichlet", "whole.lm_absolute"]
-    ((a, b, c),) = computed(open_index(tmp_path / "index"), names, ["red blue"])
-    log = math.log
-    assert a == pytest.approx([
-        log(0.9 * 2 / 3 + 0.1 * 2 / 5) + log(0.9 * 1 / 3 + 0.1 * 1 / 5),
-        log((2 + 2000 * 2 / 5) / 2003) + log((1 + 2000 * 1 / 5) / 2003),
-        log(1.3 / 3 + 0.7 * 2 / 3 * 2 / 5) + log(0.3 / 3 + 0.7 * 2 / 3 * 1 / 5),
-    ])  # fmt: skip
-    assert b == pytest.approx([
-        log(0.1 * 2 / 5) + log(0.1 * 1 / 5),
-        log(2000 * 2 / 5 / 2002) + log(2000 * 1 / 5 / 2002),
-        log(0.7 * 1 / 2 * 2 / 5) + log(0.7 * 1 / 2 * 1 / 5),
-    ])  # fmt: skip
-    assert c == pytest.approx([log(2 / 5) + log(1 / 5)] * 3)
 
 
 def test_proximity_by_hand(tmp_path):
