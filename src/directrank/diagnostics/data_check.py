@@ -254,18 +254,18 @@ def _agreements(columns: np.ndarray, relevance: np.ndarray) -> np.ndarray:
 def _compare(values, order, grade, below, agreement):
     n = values.shape[1]
     for k in range(len(values)):
-        below[:] = 0  # the documents of each grade with less than the value at `start`
+        for h in range(len(below)):
+            below[h] = 0  # the documents of grade h with less than the value at `start`
         right = wrong = start = 0
         for stop in range(1, n + 1):
-            if stop < n and values[k, order[k, stop]] == values[k, order[k, start]]:
-                continue
-            for i in range(start, stop):
-                g = grade[order[k, i]]
-                right += below[:g].sum()
-                wrong += below[g + 1 :].sum()
-            for i in range(start, stop):
-                below[grade[order[k, i]]] += 1
-            start = stop
+            if stop == n or values[k, order[k, stop]] != values[k, order[k, start]]:
+                for i in range(start, stop):
+                    for h in range(len(below)):
+                        right += below[h] * (h < grade[order[k, i]])
+                        wrong += below[h] * (h > grade[order[k, i]])
+                for i in range(start, stop):
+                    below[grade[order[k, i]]] += 1
+                start = stop
         if right + wrong > 0:
             agreement[k] = (right - wrong) / (right + wrong)
 
