@@ -63,11 +63,12 @@ def test_bins_are_those_of_memory(groups):
 @pytest.mark.parametrize("n_jobs", [1, 2, 4])
 def test_models_are_those_of_memory(groups, n_jobs, monkeypatch):
     """Rounds are chosen on held-out queries; some queries have no weight."""
-    monkeypatch.setattr("directrank.solvers.trees.tree_boosting.SHARDS_A_THREAD", 1)
+    for name, number in (("SHARDS_A_THREAD", 1), ("VALUES_A_THREAD", 2**12)):
+        monkeypatch.setattr(f"directrank.solvers.trees.tree_boosting.{name}", number)
     weights = np.arange(groups.n_queries) % 4.0
     here, there = fitted(groups, 1, weights), fitted(mapped(groups), n_jobs, weights)
     assert here.scorer_.n_trees > 0
-    assert bits(here) == bits(there)
+    assert bits(here) == bits(there) == bits(fitted(groups, n_jobs, weights))
     assert here.history_ == there.history_
 
 
