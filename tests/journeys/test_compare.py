@@ -60,14 +60,15 @@ def test_models_that_were_kept_earn_what_the_table_says(name, results, directran
     rows = rows_of("shop.csv")
     queries = by_query(rows)
     grades = np.array([float(row["relevance"]) for row in rows])
-    for cell in results["cells"]:
-        if cell["method"] == name:
-            directrank(f"rank out/models/{cell['fold']}/{name}.dr shop.csv --format scores -o kept.txt -q")
-            scores = np.loadtxt("kept.txt")
-            values = cell["per_query"]["standard"]["nDCG@10"]
-            for qid, value in zip(cell["qid"], values, strict=True):
-                inside = queries[str(qid)]
-                assert value == pytest.approx(ndcg(grades[inside], scores[inside]), abs=1e-9)
+    cells = [cell for cell in results["cells"] if cell["method"] == name]
+    assert len(cells) == 3
+    for cell in cells:
+        directrank(f"rank out/models/{cell['fold']}/{name}.dr shop.csv --format scores -o kept.txt -q")
+        scores = np.loadtxt("kept.txt")
+        values = cell["per_query"]["standard"]["nDCG@10"]
+        for qid, value in zip(cell["qid"], values, strict=True):
+            inside = queries[str(qid)]
+            assert value == pytest.approx(ndcg(grades[inside], scores[inside]), abs=1e-9)
 
 
 def test_the_verdict_is_the_one_of_the_results_and_of_the_page(printed, results):
