@@ -279,7 +279,10 @@ def _fault(block: Block, code: int, offset: int, n_features: int = 0) -> DataFor
     cell = text if len(text) <= SHOWN else f"{text[:SHOWN]}…'"
     if text == "''":
         cell = "the end of the line's data"
-    return block.error(offset, f"found {cell}, {EXPECTED[code].format(n_features=n_features)}")
+    words = block.bytes[offset:].tobytes().partition(b"\n")[0].split()
+    ranks = code == lines.LABEL and len(words) in (4, 6) and b":" not in words[1]  # Of qrels and TREC runs
+    advice = "; qrels and runs have no features: `directrank evaluate` reads them" if ranks else ""
+    return block.error(offset, f"found {cell}, {EXPECTED[code].format(n_features=n_features)}{advice}")
 
 
 def _check_text(block: Block, offset: int, token: bytes) -> None:

@@ -164,8 +164,12 @@ def _unreadable(start: bytes) -> str:
     if kind or start[TAR_MAGIC_AT:].startswith(b"ustar"):
         return f"is {kind or 'an archive of tar'}, which is not read; unpack it, or compress by gzip or zstd"
     kind = next((kind for magic, kind in BINARIES.items() if start.startswith(magic)), "")
-    # TensorFlow writes the length of a record first, in 8 bytes.
+    # TensorFlow writes the length of a record first, in 8 bytes; safetensors that of its JSON.
     if not kind and start[:1] != b"\0" and start[4:8] == bytes(4):
+        if start[8:9] == b"{":
+            return (
+                "is a model, where documents, judgments or a run are expected; `evaluate` takes it by --model"
+            )
         kind = "TFRecord"
     return f"is {kind}, which is not read; write its documents as Parquet or CSV" if kind else ""
 

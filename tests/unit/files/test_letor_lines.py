@@ -66,6 +66,10 @@ def test_a_line_in_order_gives_its_values(tmp_path, text, relevance, qid, X):
 # text, line, column, a part of what is said
 BAD = [
     (b"x qid:1 1:1\n", 1, 1, "found 'x', expected a label"),
+    (b"q1 0 d1 1\n", 1, 1, "0 or more; qrels and runs have no features"),
+    (b"q1 Q0 d1 1 0.5 tag\n", 1, 1, "0 or more; qrels and runs have no features"),
+    (b"\x40\0\0\0\0\0\0\0{}", 0, 0, "is a model, where documents"),
+    (b"\x40\0\0\0\0\0\0\0\1\2\3\4", 0, 0, "is TFRecord, which is not read"),
     (b"nan qid:1 1:1\n", 1, 1, "label"),
     (b"1e400 qid:1 1:1\n", 1, 1, "label"),
     (b"1_0 qid:1 1:1\n", 1, 1, "label"),
