@@ -51,9 +51,7 @@ def test_the_page_shows_every_template():
         assert f"{{literalinclude}} examples/{path.name}\n" in text
 
 
-def test_the_template_of_a_solver_and_a_method_passes_its_checks_and_finds_listnet(capsys):
-    code, out, _ = run(capsys, "check", SOLVER)
-    assert (code, out.splitlines()[-1]) == (0, "12 of 12 checks passed")
+def test_the_template_of_a_solver_and_a_method_finds_listnet():
     loaded = load_plugin(SOLVER)
     descent = next(each for each in loaded.things if isinstance(each, Method))
     groups = make_ranking(30, 8, 3, random_state=0)
