@@ -1,7 +1,7 @@
 """Ensembles of rankers: of rankers that the caller names, and of those that held-out queries choose."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from math import fsum
@@ -187,6 +187,8 @@ FEW_VALUES: Mapping[str, tuple] = {
 WIDE_VALUES: Mapping[str, tuple] = {"leaves": (7,)}
 #: Parameters of members that are trained on a fold, only to judge.
 ON_FOLDS: Mapping[str, int] = {"runs": 1}
+#: A search goes no further in a direction after so many values of a parameter in a row that are no better.
+WORSE = 2
 #: If the validation set or the first fold has so many queries, it alone judges; several splits need half.
 ENOUGH = 150
 #: The prior among the kinds of functions, and the words for these.
@@ -357,15 +359,16 @@ class AutoRanker(BaseEnsemble):
         return [(method, point) for method in methods for point in method.points()]
 
     def fit_among(
-        self, fitted: Sequence[Ranker], X, y=None, qid=None, *, sample_weight=None, eval_set=None,
+        self, fitted: Sequence[Ranker | None], X, y=None, qid=None, *, sample_weight=None, eval_set=None,
         eval_qid=None, refit: bool | None = None,
     ):  # fmt: skip
         """Fit as `fit` does, with all candidates already fitted to these training and validation sets.
 
         Parameters
         ----------
-        fitted : sequence of Ranker
-            The `candidates`, fitted, in their order; in other processes, for example.
+        fitted : sequence of Ranker or None
+            The `candidates`, fitted, in their order; in other processes, for example. Where one is None it is
+            trained if it is needed.
         X, y, qid, sample_weight, eval_set, eval_qid, refit
             As in `fit`; there has to be an `eval_set`.
 
@@ -531,30 +534,36 @@ class AutoRanker(BaseEnsemble):
         choosing = splits if few else splits[:1]
         train = splits[0].groups
         fewer = FEW_VALUES if few else WIDE_VALUES if train.n_features > train.n_docs else {}
-        tried = [Trained(method, point) for method in methods for point in method.points(fewer)]
+        grid = [Trained(method, point) for method in methods for point in method.points(fewer)]
+
+        def value_of(member: Trained) -> float:
+            self._try(member, splits[0], fitted, False)
+            return judge(member, splits[0], 0, measure)
+
         for split in choosing:
             split.parts()  # Before the copies of one group of members, which go with it.
-            for alike in by_scorer(tried):
+            for alike in by_scorer(grid):
                 with sharing():
-                    for member in alike:
-                        with warnings.catch_warnings(record=True) as caught:
-                            warnings.simplefilter("always")
-                            member.fits.append(self._on_split(member, split, fitted, few))
-                        member.warned += caught if split is splits[0] else []
+                    for method in methods:
+                        points = [member for member in alike if member.method is method]
+                        if few:
+                            for member in points:
+                                self._try(member, split, fitted, True)
+                        elif points:
+                            search(points, value_of)
+        tried = [member for member in grid if member.fits]
         for member in tried:
             member.rounds = self._rounds_of(member.fits, [split.n_judged for split in choosing])
             if categories := getattr(member.fits[0], "categories_", None):
                 member.point = {**member.point, "categories": categories}
-        for place, split in enumerate(choosing):
-            judged = split.parts()[-1]
+        for place, split in enumerate(choosing if few else ()):
             for member in tried:
-                if few and member.rounds is not None:
+                if member.rounds is not None:
                     if split.validation is None and member.rounds <= member.fits[place].rounds_:
                         member.fits[place] = first_rounds(member.fits[place], member.rounds)
                     else:
                         member.fits[place] = self._again(member, split)
-                scores = scores_of(member.fits[place].scorer_, judged.source, judged)
-                member.values = np.append(member.values, values_of([measure], judged.queries, scores)[0])
+                judge(member, split, place, measure)
         members = [
             max(
                 (member for member in tried if member.method is method),
@@ -586,6 +595,14 @@ class AutoRanker(BaseEnsemble):
             member.scores = member.scores / member.unit
         return members, Judged(every, racing, np.concatenate(prior) if prior else None)
 
+    def _try(self, member: Trained, split: Split, fitted: Mapping, keep_all: bool) -> None:
+        """Fit a member to a split; it keeps the warnings of the first one."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            member.fits.append(self._on_split(member, split, fitted, keep_all))
+        if len(member.fits) == 1:
+            member.warned = caught
+
     def _on_split(self, member: Trained, split: Split, fitted: Mapping, keep_all: bool) -> Ranker:
         """Return a member as it is in `fitted`, or fitted to a split whose queries choose its rounds."""
         ranker = None if split.validation is None else fitted.get((member.method.label, repr(member.point)))
@@ -614,6 +631,36 @@ class AutoRanker(BaseEnsemble):
         if len(fits) == 1:
             return fits[0].rounds_
         return best_number([[row["monitor"] for row in fit.history_] for fit in fits], sizes) or None
+
+
+def judge(member: Trained, split: Split, place: int, measure: Measure) -> float:
+    """Add the values of a member on the queries of a split that judge; return the mean of all."""
+    judged = split.parts()[-1]
+    scores = scores_of(member.fits[place].scorer_, judged.source, judged)
+    member.values = np.append(member.values, values_of([measure], judged.queries, scores)[0])
+    return float(member.values.mean())
+
+
+def search(grid: Sequence[Trained], value_of: Callable[[Trained], float]) -> None:
+    """Ask for the values of members along one parameter of their grid after the other.
+
+    The first has most defaults. From the best so far values of a parameter are tried in both directions,
+    until `WORSE` in a row are no better than those before.
+    """
+    usual = grid[0].method.parameters()
+    best = max(grid, key=lambda member: sum(usual[name] == value for name, value in member.point.items()))
+    values = {best: value_of(best)}
+    for name in best.point:
+        line = [member for member in grid if {**member.point, name: None} == {**best.point, name: None}]
+        at = line.index(best)
+        for direction in (line[at + 1 :], line[:at][::-1]):
+            top, worse = values[best], 0
+            for member in direction:
+                if worse < WORSE:
+                    values[member] = values[member] if member in values else value_of(member)
+                    worse = 0 if values[member] > top else worse + 1
+                    top = max(top, values[member])
+        best = max(line, key=lambda member: values.get(member, -np.inf))
 
 
 def first_rounds(ranker: Ranker, rounds: int) -> Ranker:

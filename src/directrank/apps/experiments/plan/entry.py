@@ -45,7 +45,8 @@ class Task:
     rounds: int | None = None  # The number of rounds, where it is known; else the validation set chooses it
     together: QueryGroups | None = None  # Training and validation set as one, for a last fit
     chooses: bool = True  # Whether the measure of selection may choose inside the fit
-    fitted: Sequence[Ranker] = ()  # Of an ensemble, its candidates fitted to these sets, if they are known
+    # Of an ensemble, candidates with their points, and their rankers fitted to these sets
+    fitted: Sequence[tuple["Entry", Point, Ranker]] = ()
 
     @property
     def threads(self) -> int:
@@ -256,7 +257,9 @@ class MethodEntry(Configured, Entry):
             ranker.set_params(n_jobs=task.n_threads)
         refit = task.together is not None
         if isinstance(ranker, AutoRanker) and task.fitted:
-            ranker.fit_among(task.fitted, task.train, eval_set=task.vali, refit=refit)
+            known = {(method.label, repr(point)): each for method, point, each in task.fitted}
+            fitted = [known.get((method.label, repr(point))) for method, point in ranker.candidates()]
+            ranker.fit_among(fitted, task.train, eval_set=task.vali, refit=refit)
         else:
             ranker.fit(task.train, eval_set=task.vali, refit=refit)
         vali = None if refit or task.vali is None else ranker.predict(task.vali)

@@ -36,7 +36,7 @@ class Fit:
 
     `select_by` is the measure that chooses inside the fit, or None where nothing does; `validated_by` says
     which measure the validation value is of, and `identity` tells all objects of the fit apart. `candidates`
-    are the fits that an ensemble chooses its members from.
+    are the fits among which an ensemble chooses its members, as far as they are made before it.
     """
 
     fold: FoldSource
@@ -86,7 +86,7 @@ def fit_point(
             fit.fold.name, train, vali, test, fit.point, fit.seed, n_threads, validation,
             together=concatenated((train, vali)) if fit.is_last else None, chooses=fit.select_by is not None,
             fitted=[
-                restored(record, candidate.method)
+                (candidate.method, candidate.point, restored(record, candidate.method))
                 for record, candidate in zip(candidates, fit.candidates if candidates else (), strict=True)
             ],
         )  # fmt: skip

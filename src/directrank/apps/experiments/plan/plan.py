@@ -139,6 +139,9 @@ def make_plan(
     if twice is not None:
         raise ValueError(f"{twice} is named twice; name each method once")
     cells = [_planned(fold, method, options) for fold in folds for method in methods]
+    if options.jobs == 1 and options.scheduler is None:
+        of_rows = {fit.key for cell in cells for fit in cell.fits}
+        cells = [replace(cell, fits=[_in_one_process(fit, of_rows) for fit in cell.fits]) for cell in cells]
     plan = Plan(dataset, folds, methods, options, cells, {}, set())
     store.parse = plan.parse
     finished = store.records(cell.key for cell in cells)
@@ -172,6 +175,11 @@ def tested_fits(cell: PlannedCell, points: Mapping[int, Parameters], options: Op
     fits = {(dump(names_of_objects(fit.point)), fit.seed): fit for fit in cell.fits}
     chosen = [fits[dump(point), seed] for seed, point in points.items()]
     return [_last_fit(fit, options) for fit in chosen] if options.refit else chosen
+
+
+def _in_one_process(fit: Fit, of_rows: set[str]) -> Fit:
+    """Return a fit with the candidates that are fits of rows: an ensemble trains others if it needs them."""
+    return replace(fit, candidates=[each for each in fit.candidates if each.key in of_rows])
 
 
 def _last_fit(fit: Fit, options: Options) -> Fit:
