@@ -76,7 +76,10 @@ def test_a_fit_is_the_same_from_the_store_and_from_a_file(method, files, tmp_pat
     monkeypatch.setattr(MethodEntry, "learn", learned)
     settings = {f"{method.name}.{name}": value for name, value in SMALL.get(method.name, {}).items()}
     plan, store = prepare(
-        files, method.name, Options(out=tmp_path / "run", settings=settings, categorical=("brand",))
+        files,
+        method.name,
+        # With more processes than cells, candidates of ensembles are trained before these.
+        Options(out=tmp_path / "run", settings=settings, categorical=("brand",), jobs=2),
     )
     cell, splits = plan.cells[0], FoldReader()(plan.folds[0])
     fit, test = cell.fits[0], splits.test

@@ -172,7 +172,7 @@ def ensemble_of(
 #: features are trained where ``scaling="auto"`` takes logarithms, which are better on some data only.
 MEMBERS = (
     "lambdaloss(nDCG),approxap,consistent-norm-dcg,listnet,ranksvm,ndcgboost,frank,consistent-dcg,"
-    "coordinate-ascent,trees-xendcg,trees-consistent-ndcg,approxap(scaling=standard),"
+    "coordinate-ascent,trees-xendcg,trees-consistent-ndcg,"
     "consistent-norm-dcg(scaling=standard),listnet(scaling=standard),ranksvm(scaling=standard),"
     "consistent-dcg(scaling=standard)"
 )
@@ -272,15 +272,16 @@ class AutoRanker(BaseEnsemble):
     validation set, and those of the training queries in folds (five with the validation set, or one for each
     of fewer queries); the first of these is enough if it has 150 queries, and several if they have 75. They
     choose the point of each member's grid, and of trees and stumps the number of rounds; with 30 queries or
-    more the validation set, or the first fold, chooses alone. On folds coordinate ascent has one run. No
+    more the validation set, or the first fold, chooses alone, by a search along one parameter after the
+    other. On folds coordinate ascent has one run. No
     member is chosen by its figure: on few queries the best of many is the luckiest. Members of a kind
     (linear, stumps, trees) weigh alike. The ensemble is the mean over all subsets of kinds, weighted by their
     values on these queries, and that of all kinds 50 times as much; a kind whose share is below 1 % is left
     out.
     At the end members are trained on all queries, those of the validation set too unless ``refit=False``.
     Default members that can learn from no query are left out, with a note. Where linear ones take the
-    logarithm of features, five are trained on standardised features too; if the sum of these five, or of the
-    same five methods in logarithms, is better by over one paired standard error, it alone stays.
+    logarithm of features, four are trained on standardised features too; if the sum of these four, or of the
+    same four methods in logarithms, is better by over one paired standard error, it alone stays.
 
     The score is :math:`f(x) = (1 - s) \sum_b w_b / n_b \sum_{m \in b} f_m(x) / d_m + s \, p(x)`, where
     :math:`d_m` is the mean standard deviation of member m's scores inside a query, for the

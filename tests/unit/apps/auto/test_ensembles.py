@@ -24,10 +24,11 @@ from directrank import (
     save,
 )
 from directrank.apps.auto import ensembles
-from directrank.apps.auto.ensembles import MEMBERS, Trained, of_better_scaling, race, sum_of
+from directrank.apps.auto.ensembles import MEMBERS, Trained, of_better_scaling, race, search, sum_of
 from directrank.errors import DataError
 from directrank.estimators import methods, training
 from directrank.estimators.method import Configured, Method
+from directrank.estimators.methods import configured
 from directrank.measures import parse_measure
 from directrank.measures.names import split_specs
 from directrank.scorers import Linear, LogLinear, summed
@@ -473,17 +474,67 @@ def test_points_of_a_grid_share_the_coordinates_of_wide_data(monkeypatch):
     assert len(computed) == 3 + 1, "once in each fold, whatever the penalty, and once with all queries"
 
 
-def test_candidates_fitted_elsewhere_make_the_same_ensemble():
+def tried(name, values):
+    """The points of a method's grid whose value a search asks for, in order; others have a huge value."""
+    (method,), asked = configured(name), []
+
+    def value_of(member):
+        asked.append(tuple(member.point.values()))
+        return values.get(asked[-1], 100.0)
+
+    search([Trained(method, point) for point in method.points()], value_of)
+    return asked
+
+
+def test_a_search_ends_after_two_values_in_a_row_that_are_no_better():
+    """From the default, 0.1: one worse value does not end it, two do, and equal ones are no better."""
+    values = {1.0: 9.0, 0.3: 4.0, 0.1: 5.0, 0.03: 6.0, 0.01: 6.0, 0.003: 5.0}
+    asked = tried("ranksvm", {(penalty,): value for penalty, value in values.items()})
+    assert asked == [(0.1,), (0.03,), (0.01,), (0.003,), (0.3,), (1.0,)]
+
+
+def test_a_search_goes_along_one_parameter_after_the_other_from_the_best():
+    asked = tried("trees-xendcg", {(7, 0.1): 1.0, (31, 0.1): 2.0, (31, 0.03): 3.0})
+    assert asked == [(7, 0.1), (31, 0.1), (31, 0.03)]
+    penalties = {(10.0, 0.001): 1.0, (30.0, 0.001): 3.0, (100.0, 0.001): 2.0, (3.0, 0.001): 0.0}
+    at_best = {(30.0, 0.01): 5.0, (30.0, 0.0001): 4.0}
+    assert tried("approxap", penalties | at_best) == [*penalties, *at_best]
+
+
+def test_points_that_a_search_does_not_ask_for_are_not_trained(monkeypatch):
+    """With 30 queries that judge; the validation set chooses, and four folds judge what it has chosen."""
+    penalties, train = [], RankSVM._train
+    monkeypatch.setattr(
+        RankSVM, "_train", lambda self, *data: penalties.append(self.penalty) or train(self, *data)
+    )
+    ranker = AutoRanker("AP", members="ranksvm").fit(GROUPS, eval_set=OTHERS, refit=False)
+    grid = [point["penalty"] for _, point in ranker.candidates()]
+    known = {each: RankSVM(penalty=each).fit(GROUPS, eval_set=OTHERS) for each in grid}
+    values = {
+        (each,): evaluate(OTHERS, fitted.predict(OTHERS), measures="AP")["AP"]
+        for each, fitted in known.items()
+    }
+    asked = tried("ranksvm", values)
+    assert len(asked) < len(grid)
+    best = max(asked, key=lambda point: (values[point], -grid.index(*point)))
+    assert penalties[: len(asked) + 4] == [*(each for (each,) in asked), *best * 4]
+    assert ranker.members_[0]["parameters"] == {"penalty": best[0]}
+
+
+@pytest.mark.parametrize("some", [1, 2])
+def test_candidates_fitted_elsewhere_make_the_same_ensemble(some):
     members = "ranksvm,listnet(penalty=0.1),regression"
     ensemble, alone = (AutoRanker(measure="AP", members=members) for _ in range(2))
     fitted = [method.build(point).fit(GROUPS, eval_set=OTHERS) for method, point in ensemble.candidates()]
     calls = [each.scorer_ for each in fitted]
-    ensemble.fit_among(fitted, GROUPS, eval_set=OTHERS, refit=False)
+    some_fitted = [each if at % some == 0 else None for at, each in enumerate(fitted)]
+    ensemble.fit_among(some_fitted, GROUPS, eval_set=OTHERS, refit=False)
     alone.fit(GROUPS, eval_set=OTHERS, refit=False)
     assert ensemble.coef_.tobytes() == alone.coef_.tobytes()
     assert ensemble.members_ == alone.members_
     # They are taken as they are, not trained again.
-    assert all(any(each.scorer_ is scorer for scorer in calls) for each in ensemble.rankers_)
+    taken = [any(each.scorer_ is scorer for scorer in calls) for each in ensemble.rankers_]
+    assert all(taken) if some == 1 else any(taken)
     assert not any(each in fitted for each in ensemble.fit(GROUPS, eval_set=OTHERS, refit=False).rankers_)
 
 

@@ -1,4 +1,4 @@
-"""Candidates of an ensemble: in a comparison each is trained once, whichever rows have it."""
+"""Candidates of an ensemble: a comparison trains those of its rows once, and others as they are needed."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def values(comparison):
 def test_each_candidate_is_trained_once(folder, trained, tmp_path):
     # No row depends on which others are compared.
     alone = values(compare(folder, "auto", **OPTIONS))
-    assert len(trained) == FOLDS * (POINTS + OWN)
+    assert len(trained) == FOLDS * (4 + OWN)
     for rows in ("ranksvm,auto", "auto,ranksvm"):
         for again in (False, True):
             trained.clear()
@@ -102,6 +102,15 @@ def test_processes_make_a_candidate_of_two_rows_once(folder):
     one = compare(folder, rows, **OPTIONS)
     two = compare(folder, rows, observer=counting, jobs=2, **OPTIONS)
     assert values(one) == values(two)
+    assert counting.made == counting.planned_fits == FOLDS * (POINTS + 2)
+
+
+@pytest.mark.heavy
+def test_candidates_are_fits_of_their_own_where_there_are_more_processes_than_cells(folder):
+    processes, counting = FOLDS + 1, Counting()
+    one = compare(folder, "auto", **OPTIONS)
+    several = compare(folder, "auto", observer=counting, jobs=processes, **OPTIONS)
+    assert values(one) == values(several)
     assert counting.made == counting.planned_fits == FOLDS * (POINTS + 3)
 
 

@@ -139,9 +139,10 @@ def make_plan(
     if twice is not None:
         raise ValueError(f"{twice} is named twice; name each method once")
     cells = [_planned(fold, method, options) for fold in folds for method in methods]
-    if options.jobs == 1 and options.scheduler is None:
+    # Where cells keep all processes busy, an ensemble trains what it needs of candidates that no row has.
+    if options.scheduler is None and options.jobs <= len(cells):
         of_rows = {fit.key for cell in cells for fit in cell.fits}
-        cells = [replace(cell, fits=[_in_one_process(fit, of_rows) for fit in cell.fits]) for cell in cells]
+        cells = [replace(cell, fits=[_among(of_rows, fit) for fit in cell.fits]) for cell in cells]
     plan = Plan(dataset, folds, methods, options, cells, {}, set())
     store.parse = plan.parse
     finished = store.records(cell.key for cell in cells)
@@ -177,9 +178,9 @@ def tested_fits(cell: PlannedCell, points: Mapping[int, Parameters], options: Op
     return [_last_fit(fit, options) for fit in chosen] if options.refit else chosen
 
 
-def _in_one_process(fit: Fit, of_rows: set[str]) -> Fit:
-    """Return a fit with the candidates that are fits of rows: an ensemble trains others if it needs them."""
-    return replace(fit, candidates=[each for each in fit.candidates if each.key in of_rows])
+def _among(keys: set[str], fit: Fit) -> Fit:
+    """Return a fit with those of its candidates that have one of these keys."""
+    return replace(fit, candidates=[each for each in fit.candidates if each.key in keys])
 
 
 def _last_fit(fit: Fit, options: Options) -> Fit:
