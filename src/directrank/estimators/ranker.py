@@ -370,7 +370,7 @@ class Ranker(SklearnInterface, OtherNames):
     def _fit(
         self, rows: Rows, validation_rows: Rows | None = None, *, refit: bool | None = None,
         watchers: Sequence[Watcher] = (), overwrite_X: bool = False, start: Any = None,
-        rounds: int | None = None, candidates: Sequence["Ranker"] = (),
+        rounds: int | None = None, candidates: Sequence["Ranker | None"] = (),
     ) -> Self:  # fmt: skip
         """`fit`, which may also start elsewhere, know its number of rounds, and have its candidates."""
         check_parameters(self)

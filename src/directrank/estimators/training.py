@@ -59,8 +59,8 @@ class Request:
         Whether to train on the validation queries too, once they have chosen.
     is_copy : bool, default=False
         Whether the groups belong to this fit alone, and may be written to.
-    candidates : sequence of Ranker, default=()
-        Of an ensemble: the rankers from which it chooses, if they are fitted.
+    candidates : sequence of Ranker or None, default=()
+        Of an ensemble: the rankers from which it chooses, of which it trains those that are None.
     """
 
     groups: QueryGroups

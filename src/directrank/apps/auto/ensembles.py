@@ -187,6 +187,8 @@ FEW_VALUES: Mapping[str, tuple] = {
 WIDE_VALUES: Mapping[str, tuple] = {"leaves": (7,)}
 #: Parameters of members that are trained on a fold, only to judge.
 ON_FOLDS: Mapping[str, int] = {"runs": 1}
+#: Parameters that are searched one after the other; of other parameters all values are tried.
+SEARCHED = ("penalty", "learning_rate", "leaves")
 #: A search goes no further in a direction after so many values of a parameter in a row that are no better.
 WORSE = 2
 #: If the validation set or the first fold has so many queries, it alone judges; several splits need half.
@@ -643,16 +645,19 @@ def judge(member: Trained, split: Split, place: int, measure: Measure) -> float:
 
 
 def search(grid: Sequence[Trained], value_of: Callable[[Trained], float]) -> None:
-    """Ask for the values of members along one parameter of their grid after the other.
+    """Ask for the values of members along one of the `SEARCHED` parameters after the other.
 
     The first has most defaults. From the best so far values of a parameter are tried in both directions,
-    until `WORSE` in a row are no better than those before.
+    until `WORSE` in a row are no better than those before. Each point of other parameters has its own search.
     """
+    searched = dict.fromkeys(SEARCHED)
+    others = {**grid[0].point, **searched}
+    alike = [member for member in grid if {**member.point, **searched} == others]
     usual = grid[0].method.parameters()
-    best = max(grid, key=lambda member: sum(usual[name] == value for name, value in member.point.items()))
+    best = max(alike, key=lambda member: sum(usual[name] == value for name, value in member.point.items()))
     values = {best: value_of(best)}
-    for name in best.point:
-        line = [member for member in grid if {**member.point, name: None} == {**best.point, name: None}]
+    for name in [name for name in SEARCHED if name in best.point]:
+        line = [member for member in alike if {**member.point, name: None} == {**best.point, name: None}]
         at = line.index(best)
         for direction in (line[at + 1 :], line[:at][::-1]):
             top, worse = values[best], 0
@@ -662,6 +667,8 @@ def search(grid: Sequence[Trained], value_of: Callable[[Trained], float]) -> Non
                     worse = 0 if values[member] > top else worse + 1
                     top = max(top, values[member])
         best = max(line, key=lambda member: values.get(member, -np.inf))
+    if rest := [member for member in grid if member not in alike]:
+        search(rest, value_of)
 
 
 def first_rounds(ranker: Ranker, rounds: int) -> Ranker:
