@@ -274,8 +274,8 @@ class AutoRanker(BaseEnsemble):
     validation set, and those of the training queries in folds (five with the validation set, or one for each
     of fewer queries); the first of these is enough if it has 150 queries, and several if they have 75. They
     choose the point of each member's grid, and of trees and stumps the number of rounds; with 30 queries or
-    more the validation set, or the first fold, chooses alone, by a search along one parameter after the
-    other. On folds coordinate ascent has one run. No
+    more the validation set, or the first fold, chooses alone: penalties, rates, then leaves are tried
+    outward from the default until two in a row are no better. On folds coordinate ascent has one run. No
     member is chosen by its figure: on few queries the best of many is the luckiest. Members of a kind
     (linear, stumps, trees) weigh alike. The ensemble is the mean over all subsets of kinds, weighted by their
     values on these queries, and that of all kinds 50 times as much; a kind whose share is below 1 % is left
