@@ -301,7 +301,8 @@ def _check_names(names: Sequence[str], in_use: SignalWeights | None, form: str) 
             raise ValueError(f"start: {name!r} is none of the signals; name it among them, or leave it out")
         if not 0 <= weight < np.inf:
             raise ValueError(
-                f"start: the weight of {name!r} is {weight:g}; expected 0 or more: turn its sign"
+                f"start: the weight of {name!r} is {weight:g}; expected a finite one of 0 or more. Where "
+                "less of a signal is better, give a column of it with the sign turned"
             )
     if not any(in_use.weights.values()):
         raise ValueError("start: all weights are 0; give one above 0, or omit start")

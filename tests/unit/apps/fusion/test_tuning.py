@@ -219,3 +219,11 @@ def test_a_missing_value_is_what_the_file_says(tmp_path):
             continue
         assert ranker.predict(from_frame(gap, ranker=ranker)).tolist() == expected
         assert "COALESCE" in export(ranker, "sql").content.decode()
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.inf])
+def test_a_start_below_0_says_what_to_do(weight):
+    with pytest.raises(
+        ValueError, match=r"'bm25' is (-1|inf); expected a finite one of 0 or more.*the sign turned"
+    ):
+        tune(shop(20, seed=0), start=dict.fromkeys(NAMES, 1.0) | {"bm25": weight})
