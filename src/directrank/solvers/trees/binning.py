@@ -58,8 +58,12 @@ def binned(features: np.ndarray, rows: np.ndarray, most: int = MOST_BINS, n_thre
 
     def bin_block(first: int) -> None:
         some = slice(first, first + BLOCK_COLUMNS)
-        keys = _keys(bits, bins.rows, some)
-        _find_bins(keys, most, bins, some)
+        n_columns = min(BLOCK_COLUMNS, n_features - first)
+        # One large array, which the system gets back: small ones stay with each thread.
+        room = np.empty((n_columns + 2, len(rows)), np.uint32)
+        keys = room[:n_columns]
+        _fill(bits, bins.rows, first, keys)
+        _find_bins(keys, most, bins, some, room[n_columns:])
         of_block = bins.n_values[first:], bins.tiles[first // TILE :], np.empty(MOST_BINS, np.uint32)
         _assign(keys, bins.thresholds[first:].view(np.uint32), *of_block)
 
@@ -83,7 +87,7 @@ def binned_on_shards(features: Features, live: np.ndarray, most: int, n_threads:
             piece = pieces.pop()
             start = end - piece.shape[1]
             keys[:, start:end], end = piece, start
-        _find_bins(keys, most, bins, some)
+        _find_bins(keys, most, bins, some, np.empty((2, n_live), np.uint32))
     tiles = features.objects(_tiles_of_shard, bins.thresholds, bins.n_values, n_threads=n_threads)
     return replace(bins, tiles=tiles)
 
@@ -95,12 +99,14 @@ def _empty(rows: np.ndarray, n_features: int, tiles: np.ndarray | None) -> Bins:
     )  # fmt: skip
 
 
-def _find_bins(keys: np.ndarray, most: int, bins: Bins, some: slice) -> None:
-    """Write what the keys of some columns say of these, but for the tiles."""
+def _find_bins(keys: np.ndarray, most: int, bins: Bins, some: slice, room: np.ndarray) -> None:
+    """Write what the keys of some columns say of these, but for the tiles; two rows of room are scratch."""
     columns = bins.n_values[some], bins.missing[some], bins.thresholds[some], bins.medians[some]
-    room = np.empty(keys.shape[1], np.uint32), np.empty(MOST_BINS + 1, np.int64)
+    (order, sizes), places = room, np.empty(MOST_BINS + 1, np.int64)
     for column, of_column in enumerate(keys):
-        _bin_column(np.sort(of_column), most, column, *columns, *room)
+        order[:] = of_column
+        order.sort()
+        _bin_column(order, most, column, *columns, sizes, places)
 
 
 def _keys(bits: np.ndarray, rows: np.ndarray, some: slice) -> np.ndarray:
