@@ -127,7 +127,7 @@ REACHED = [
     ("preorder-norm-dcg", penalties(0.3, 0.1, 0.03), {"AP": 0.4470, "nDCG@10": 0.4480, "nDCG": 0.664}),
     ("consistent-ndcg", penalties(0.3, 0.1, 0.03), {"AP": 0.4465, "nDCG@10": 0.4480, "nDCG": 0.664}),
     ("consistent-norm-dcg", penalties(0.1, 0.03, 0.01), {"AP": 0.4465, "nDCG@10": 0.4480, "nDCG": 0.664}),
-    ("lambdaloss", penalties(0.03, 0.01), {"AP": 0.4480, "nDCG@10": 0.4480, "nDCG": 0.664}),
+    ("lambdaloss(nDCG)", penalties(0.03, 0.01), {"AP": 0.4480, "nDCG@10": 0.4480, "nDCG": 0.664}),
     ("lambdarank", penalties(0.03, 0.01), {"AP": 0.4430, "nDCG@10": 0.4400, "nDCG": 0.655}),
     ("ranknet", penalties(0.1, 0.03, 0.01), {"AP": 0.4450, "nDCG@10": 0.4440, "nDCG": 0.660}),
 ]
