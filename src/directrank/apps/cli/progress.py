@@ -10,7 +10,7 @@ from typing import Self
 from directrank.apps.cli.output import Remarks, data_check_lines, remark
 from directrank.apps.experiments import Observer
 from directrank.storage.strict_json import JSONObject
-from directrank.timing import seconds_of_work
+from directrank.timing import seconds_of_work, watching
 
 #: No estimate before this many cells have taken time.
 FIRST = 3
@@ -76,6 +76,7 @@ class Lines(Observer, ExitStack):
         super().__init__()
         self.verbose = verbose
         self.n_cells = self.seen = self.saved = 0
+        self._cell = ""
         self.remaining = Remaining({}, {})
         self.drawn = sys.stderr.isatty() and not Remarks.silent
 
@@ -94,6 +95,8 @@ class Lines(Observer, ExitStack):
         )
         self._progress = self.enter_context(progress)
         self._task = self._progress.add_task("", total=None, left="")
+        if self.drawn:
+            self.enter_context(watching(self.learning))
         return self
 
     def planned(self, plan) -> None:
@@ -116,7 +119,13 @@ class Lines(Observer, ExitStack):
 
     def starting(self, fold: str, method: str, n_points: int) -> None:
         """Name the method in the bar."""
-        self._progress.update(self._task, description=f"{fold} {method}")
+        self._cell = f"{fold} {method}"
+        self._progress.update(self._task, description=self._cell)
+
+    def learning(self, measure: str, value: float) -> None:
+        """Show the last value of the monitor of a fit in this process: one of `auto` takes long."""
+        if measure != "objective":
+            self._progress.update(self._task, description=f"{self._cell}: {measure} {value:.4f}")
 
     def fitted(self) -> None:
         """Advance the bar."""

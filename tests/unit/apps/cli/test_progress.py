@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from directrank.apps.cli import output
+from directrank.apps.cli import output, progress
 from directrank.timing import tell
 
 
@@ -32,3 +32,16 @@ def test_a_fit_says_how_far_it_is_and_the_longest_it_may_take(lines):
         "iteration 3 of at most 3, AP 0.5000, at most 0 s left",
         "iteration 4, AP 0.5000",
     ]
+
+
+def test_the_bar_of_a_comparison_says_where_a_long_fit_is():
+    lines = progress.Lines()
+    lines.drawn = True
+    with lines:
+        lines.starting("Fold1", "auto(AP)", 1)
+        for name, value in (("AP", 0.25), ("objective", 3.0)):
+            tell(name, value)
+        [task] = lines._progress.tasks
+        assert task.description == "Fold1 auto(AP): AP 0.2500"
+    tell("AP", 0.5)
+    assert task.description == "Fold1 auto(AP): AP 0.2500"
