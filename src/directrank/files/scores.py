@@ -81,7 +81,8 @@ def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
     """Return a TREC run: ``qid Q0 docid rank score tag``, queries in order of appearance.
 
     Documents are sorted by descending score; documents with equal scores stay in row order. Names are those
-    of `document_words`. Raises DataError if a docid or qid is not one word: the format has no quotes.
+    of `document_words`. Raises DataError if a docid or qid is not one word, as the format has no quotes, or
+    if a query has two documents of one name: its readers keep one of them, or refuse the file.
     """
     qids, names = list(map(str, groups.queries.qid.tolist())), document_names(groups)
     if not are_words(qids):
@@ -91,8 +92,11 @@ def trec_text(groups: QueryGroups, scores: np.ndarray, tag: str) -> str:
         docid = document_words(groups)
         if not are_words(docid):
             _refuse_texts(docid, "docid")
+    query = groups.to_caller(groups.queries.query)
+    if groups.docid is not None:
+        _refuse_repeated([str(name) for name in np.asarray(docid).tolist()], query, qids)
     order, ranks = _ranking(groups, scores)
-    query, scores = groups.to_caller(groups.queries.query)[order], np.asarray(scores, np.float64)[order]
+    query, scores = query[order], np.asarray(scores, np.float64)[order]
     if len(order) >= MANY:
         try:
             return _joined(qids, query, docid, order, ranks, scores, tag)
@@ -175,6 +179,20 @@ def _refuse_texts(texts: list[str], what: str) -> None:
         f"{what} {texts[row]!r} of document {row + 1} is not one word, which a TREC run needs; "
         "use --format scores"
     )
+
+
+def _refuse_repeated(names: list[str], query: np.ndarray, qids: list[str]) -> None:
+    first: dict[str, int] = {}
+    firsts = np.array([first.setdefault(name, row) for row, name in enumerate(names)], np.int64)
+    if len(first) == len(names):
+        return
+    pairs = query.astype(np.int64) * len(names) + firsts
+    order = np.argsort(pairs, kind="stable")
+    repeated = order[1:][pairs[order[1:]] == pairs[order[:-1]]]
+    if len(repeated):
+        row = int(repeated.min())
+        again = f"query {qids[query[row]]} has document {names[row]!r} a second time in row {row + 1}"
+        raise DataError(f"{again}, and a TREC run lists each once; remove one of them, or use --format csv")
 
 
 def score_columns(groups: QueryGroups, scores: np.ndarray) -> dict[str, np.ndarray]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank import QueryGroups
+from directrank import DataError, QueryGroups
 from directrank.files import scores as files
 from directrank.files.scores import trec_text
 
@@ -39,3 +39,13 @@ def test_names_are_written_as_they_are(monkeypatch):
     groups = QueryGroups(np.zeros((3, 1), np.float32), None, np.zeros(3), docid=np.array(names, object))
     lines = trec_text(groups, -np.arange(3.0) - 0.5, "t").splitlines()
     assert [line.split(" ")[2] for line in lines] == names
+
+
+@pytest.mark.parametrize("names", [["a", "b", "a", "b"], [7, 8, 7, 8]])
+def test_a_document_that_a_query_has_twice_is_refused(names):
+    features, scores = np.zeros((4, 1), np.float32), -np.arange(4.0)
+    groups = QueryGroups(features, None, ["q", "q", "r", "r"], docid=np.array(names))
+    assert len(trec_text(groups, scores, "t").splitlines()) == 4  # Two queries share both.
+    groups = QueryGroups(features, None, ["q", "q", "r", "q"], docid=np.array(names))
+    with pytest.raises(DataError, match=f"query q has document '{names[3]}' a second time in row 4"):
+        trec_text(groups, scores, "t")
