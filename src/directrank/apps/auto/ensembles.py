@@ -511,7 +511,8 @@ class AutoRanker(BaseEnsemble):
             return splits
         counted = np.ones(groups.n_queries, bool) if weights is None else weights > 0.0
         learnable = counted & learnable_queries(methods, groups)
-        by_all, varies = learnable.all(axis=0), counted & ~measure.uninformative(groups.queries)
+        by_all = np.all(learnable, axis=0)
+        varies = counted & ~measure.uninformative(groups.queries)
         for usable in (by_all | varies, by_all):
             masks = held_out(groups, usable, self._seed(), PARTS - len(splits), few=np.inf)
             if all((learnable & ~mask).any(axis=1).all() for mask in masks):
