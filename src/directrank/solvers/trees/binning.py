@@ -99,10 +99,10 @@ def _empty(rows: np.ndarray, n_features: int, tiles: np.ndarray | None) -> Bins:
     )  # fmt: skip
 
 
-def _find_bins(keys: np.ndarray, most: int, bins: Bins, some: slice, room: np.ndarray) -> None:
-    """Write what the keys of some columns say of these, but for the tiles; two rows of room are scratch."""
+def _find_bins(keys: np.ndarray, most: int, bins: Bins, some: slice, scratch: np.ndarray) -> None:
+    """Write the thresholds of some columns into bins, with their medians; scratch is (2, n_rows)."""
     columns = bins.n_values[some], bins.missing[some], bins.thresholds[some], bins.medians[some]
-    (order, sizes), places = room, np.empty(MOST_BINS + 1, np.int64)
+    (order, sizes), places = scratch, np.empty(MOST_BINS + 1, np.int64)
     for column, of_column in enumerate(keys):
         order[:] = of_column
         order.sort()
