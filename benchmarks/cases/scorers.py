@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.case import Case, Work
 from benchmarks.read_pass import read_pass
-from directrank.models.saving import read_library_model
+from directrank.apps.libraries.models import read_library_model
 from directrank.scorers import Linear
 from directrank.scorers.trees import Additive, stump
 

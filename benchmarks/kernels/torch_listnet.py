@@ -10,7 +10,7 @@ import time
 
 import torch
 
-from directrank.integrations.torch import RankingLoss
+from directrank.torch import RankingLoss
 
 SIZES = ((16, 10), (64, 100), (256, 200), (1024, 100))
 REPETITIONS = 200

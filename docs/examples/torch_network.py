@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from directrank import ConsistentRank, QueryGroups, evaluate
-from directrank.integrations.torch import RankingLoss
+from directrank.torch import RankingLoss
 
 
 def collection(n_queries: int, seed: int) -> QueryGroups:

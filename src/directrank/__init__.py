@@ -64,6 +64,7 @@ _NAMES = {
 }
 
 BUNDLED["measures"] = {"directrank.apps.evaluation.measures": ""}
+BUNDLED["models"] = {"directrank.apps.libraries.models": ""}
 BUNDLED["methods"] = {f"directrank.{package}": _NAMES[package] for package in ("apps.auto", "apps.papers")}
 
 __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
@@ -160,7 +161,7 @@ __all__ = [  # noqa: RUF022 - in the order of `sorted`, as a test wants
 
 
 #: Modules of the package that need a library of their own, and are imported when they are used.
-_LIBRARIES = ("lightgbm", "xgboost")
+_LIBRARIES = ("lightgbm", "torch", "xgboost")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,5 @@
-"""LightGBM with our objectives and measures; see `directrank.integrations.lightgbm`."""
+"""LightGBM with our objectives and measures; see `directrank.apps.libraries.lightgbm`."""
 
-from directrank.integrations.lightgbm import eval_metric, objective
+from directrank.apps.libraries.lightgbm import eval_metric, objective
 
 __all__ = ["eval_metric", "objective"]

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 #: Packages add plug-ins under this name in their metadata.
 GROUP = "directrank.plugins"
-#: Of the plug-ins that come with directrank, which add "measures" or "methods": from their modules to their
-#: public names, with spaces.
-BUNDLED: dict[str, dict[str, str]] = {"measures": {}, "methods": {}}
+#: Of the plug-ins that come with directrank, which add "measures", "methods", or readers of "models": from
+#: their modules to their public names, with spaces.
+BUNDLED: dict[str, dict[str, str]] = {"measures": {}, "methods": {}, "models": {}}
 #: Every plug-in that was loaded, a `PlugIn`, by origin.
 LOADED: dict[str, Any] = {}
 

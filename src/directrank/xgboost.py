@@ -1,5 +1,5 @@
-"""XGBoost with our objectives and measures; see `directrank.integrations.xgboost`."""
+"""XGBoost with our objectives and measures; see `directrank.apps.libraries.xgboost`."""
 
-from directrank.integrations.xgboost import eval_metric, objective
+from directrank.apps.libraries.xgboost import eval_metric, objective
 
 __all__ = ["eval_metric", "objective"]

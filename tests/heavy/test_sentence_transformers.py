@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 datasets = pytest.importorskip("datasets")
 transformers = pytest.importorskip("transformers")
 cross_encoder = pytest.importorskip("sentence_transformers.cross_encoder")
-losses = pytest.importorskip("directrank.integrations.torch")
+losses = pytest.importorskip("directrank.torch")
 RankingLoss = pytest.importorskip("directrank.apps.text.sentence_transformers").RankingLoss
 
 pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]

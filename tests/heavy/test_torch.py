@@ -37,7 +37,7 @@ def torch():
 
 @pytest.fixture(scope="module")
 def loss_class(torch):
-    from directrank.integrations.torch import RankingLoss
+    from directrank.torch import RankingLoss
 
     return RankingLoss
 
@@ -192,7 +192,7 @@ def test_types_and_devices(torch, loss_class):
 
 
 def test_scores_in_order_are_not_copied(torch, loss_class):
-    from directrank.integrations import torch as module
+    from directrank.apps.libraries import torch as module
 
     relevance = np.array([2.0, 1.0, 0.0, 1.0, 0.0])
     queries = np.array([0, 0, 0, 1, 1])
@@ -244,7 +244,7 @@ class Missing:
             raise ImportError("No module named 'torch'")
 
 sys.meta_path.insert(0, Missing())
-import directrank.integrations.torch
+import directrank.torch
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ended.stderr.strip().endswith(install_line("torch"))
@@ -327,7 +327,7 @@ IN_LISTS = (
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("method", IN_LISTS)
 def test_losses_in_pytorch_are_those_of_the_kernels(torch, loss_class, method, dtype):
-    from directrank.integrations.torch_lists import list_loss, reduced
+    from directrank.apps.libraries.torch_lists import list_loss, reduced
 
     loss, tolerance = list_loss(loss_class(method).surrogate), TOLERANCE[dtype]
     for seed in range(4):
@@ -365,7 +365,7 @@ def log_likelihood(scores, grades):
 @pytest.mark.parametrize("spread", [1.0, 400.0])
 def test_listmle_by_its_definition(torch, loss_class, dtype, tolerance, spread):
     """Every list of up to six documents of two grades; beside the best score, e^s of others may vanish."""
-    from directrank.integrations.torch_lists import list_loss, reduced
+    from directrank.apps.libraries.torch_lists import list_loss, reduced
 
     loss, rng = list_loss(loss_class("listmle").surrogate), np.random.default_rng(0)
     for n in range(2, 7):
@@ -381,7 +381,7 @@ def test_listmle_by_its_definition(torch, loss_class, dtype, tolerance, spread):
 
 
 def test_listmle_of_long_lists_keeps_no_matrix(torch, loss_class):
-    from directrank.integrations.torch_lists import list_loss, reduced
+    from directrank.apps.libraries.torch_lists import list_loss, reduced
 
     sizes, n = [], 2000
     scores, grades = torch.randn(1, n, requires_grad=True), torch.randint(0, 5, (1, n))
@@ -437,7 +437,7 @@ def test_on_a_gpu_nothing_waits_and_values_are_those_of_the_cpu(torch, loss_clas
 
 
 def test_rows_of_flat_scores_are_their_lists(torch):
-    from directrank.integrations.torch import _lists
+    from directrank.apps.libraries.torch import _lists
 
     scores, relevance = torch.arange(6.0), torch.tensor([0, 1, 2, 3, 4, 5])
     rows, grades, mask, weights = _lists(scores, relevance, None, [0, 2, 2, 6], None, [1.0, 9.0, 2.0])

@@ -83,7 +83,7 @@ def test_a_cluster_of_processes_trains_the_model_of_one_process(directrank):
 
 def test_a_network_of_pytorch_learns_under_our_loss(directrank, folder):
     torch = pytest.importorskip("torch")
-    from directrank.integrations.torch import RankingLoss
+    from directrank.torch import RankingLoss
 
     rows = rows_of("shop.csv")
     sold = np.array([[float(row["text_match"]), np.log1p(float(row["sold"]))] for row in rows])

@@ -1,4 +1,4 @@
-"""Trained rankers on disk: one file, data only; and the readers of other libraries' models.
+"""Trained rankers on disk: one file, data only.
 
 Public names are imported on first use: the file of a fusion is read without rankers.
 """

@@ -10,28 +10,19 @@ import numpy as np
 
 from directrank import estimators
 from directrank.contracts import Solver, Surrogate
-from directrank.data.encoding import Places
 from directrank.errors import ModelFormatError
 from directrank.estimators.parameters import parameters_of
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.sklearn_interface import check_fitted, is_classifier
-from directrank.measures import DEFAULT_MEASURE
-from directrank.models.container import MAX_FILE, damaged, read_container, write_container
-from directrank.models.readers import lightgbm_text, ranklib_text, xgboost_json
-from directrank.models.readers.foreign import foreign
-from directrank.models.readers.nodes import LibraryModel
+from directrank.models.container import damaged, read_container, write_container
 from directrank.models.state import plain, set_state, state_of
-from directrank.models.weights import SignalWeights
-from directrank.registries import BUNDLED
+from directrank.models.weights import LARGEST, SignalWeights
+from directrank.registries import BUNDLED, bundled
 from directrank.scorers import LINEAR, SCORERS, Linear, QueryLinear
 from directrank.storage.strict_json import JSONObject
 
-#: Readers of other libraries' models, told by the first bytes. Ours begin with a multiple of 8, as none here.
-READERS = {"LightGBM": lightgbm_text, "XGBoost": xgboost_json, "RankLib": ranklib_text}
 #: Parameters of earlier releases that nothing reads: which library grew the trees.
 FORMER = ("engine",)
-#: So many first bytes tell whose model a file is.
-BEGINNING = 1 << 16
 #: Scaled units from 0 at which float32 leaves three digits of a raw feature's deviation.
 FARTHEST = 2.0**14
 #: Classes of scikit-learn that scale features by a straight line.
@@ -114,9 +105,11 @@ def load(path: str | os.PathLike, *, rounds: int | None = None) -> Ranker:
     """
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise TypeError(_saved_first(path))
-    library_model = read_library_model(path, rounds)
-    if library_model is not None:
-        return library_model
+    if (weights := _weights(Path(path))) is not None:
+        return weights.ranker()
+    for read in bundled("models"):
+        if (model := read(path, rounds)) is not None:
+            return model
     if rounds is not None:
         raise ValueError(
             f"rounds={rounds}: {path} is no model of another library; directrank's have no rounds"
@@ -278,66 +271,12 @@ def _is_of_training(value: object) -> bool:
     return isinstance(value, (Surrogate, Solver, *SCORERS)) or is_classifier(value)
 
 
-def read_library_model(path: str | os.PathLike, rounds: int | None = None) -> Ranker | None:
-    """Return the ranker in a file of LightGBM, XGBoost or RankLib; None if the file is none of theirs.
-
-    Raises
-    ------
-    ModelFormatError
-        If it was cut or edited, or is of a kind that is not supported.
-    ValueError
-        If it has not so many rounds.
-    OSError
-        If it cannot be read.
-    """
-    path = Path(path)
+def _weights(path: Path) -> SignalWeights | None:
     if not path.is_file():
         return None
     with path.open("rb") as file:
-        start = file.read(BEGINNING)
-        if (weights := _weights(path, start)) is not None:
-            return weights.ranker()
-        if kind := foreign(start):
-            raise ModelFormatError(f"{path}: {kind}")
-        library = next((name for name in READERS if start.startswith(READERS[name].START)), None)
-        if library is None:
-            return None
-        content = start + file.read(MAX_FILE)
-    try:
-        if len(content) > MAX_FILE:
-            raise ModelFormatError(f"takes more than {MAX_FILE} bytes")
-        return _ranker(library, READERS[library].read(content, rounds))
-    except ModelFormatError as error:
-        raise ModelFormatError(f"{path}: the model of {library} {error}") from None
-
-
-def _weights(path: Path, start: bytes) -> SignalWeights | None:
+        start = file.read(LARGEST)
     try:
         return SignalWeights.of_json(start) if start.lstrip().startswith(b"{") else None
     except ModelFormatError as error:
         raise ModelFormatError(f"{path}: {error}") from None
-
-
-def _ranker(library: str, model: LibraryModel) -> Ranker:
-    names = model.names
-    if len(set(names)) < len(names):
-        raise ModelFormatError("is cut or edited: it names two features alike")
-    ranker = Ranker()
-    ranker.scorer_, ranker.n_features_in_ = model.scorer, model.n_features
-    # LightGBM writes these where it was given no names; of XGBoost's they are columns.
-    instead = [f"Column_{k}" for k in range(model.n_features)] if library == "LightGBM" else []
-    if names and names != instead:
-        setattr(ranker, "feature_names_in_", np.array(names, dtype=object))  # noqa: B010 - only where named
-    ranker.status_, ranker.certificate_, ranker.history_ = "complete", {}, []
-    why = ", the best by early stopping" if model.stopped else ""
-    ranker.message_ = f"Read from a model of {library}: {model.rounds} of {model.n_rounds} rounds{why}"
-    if model.link:
-        ranker.message_ += f"; scores are margins: {library}'s predict() takes {model.link}"
-    if model.categories:
-        encoding = Places(tuple(names), model.categories)
-        setattr(ranker, "encoding_", encoding)  # noqa: B010 - the class has none
-        ranker.message_ += f"; {encoding.note}"
-    ranker.selected_by_ = DEFAULT_MEASURE
-    setattr(ranker, "library_", library)  # noqa: B010 - only models of libraries have it
-    ranker.scaling_, ranker.scaling_reason_ = "none", ""
-    return ranker

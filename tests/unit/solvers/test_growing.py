@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from directrank import TreeRanker, load, save
+from directrank.apps.libraries.models import lightgbm_text
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.measures import NDCG
-from directrank.models.readers import lightgbm_text
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
 from directrank.solvers import TreeBoosting

@@ -25,7 +25,7 @@ except ImportError:
         f"directrank.apps.text.sentence_transformers needs sentence-transformers: {line}"
     ) from None
 
-from directrank.integrations.torch import RankingLoss as DocumentLoss
+from directrank.apps.libraries.torch import RankingLoss as DocumentLoss
 from directrank.storage.strict_json import JSONObject
 
 torch: Any = import_module("torch")
@@ -43,7 +43,7 @@ class RankingLoss(torch.nn.Module):
     model : CrossEncoder
         With one output.
     loss : str or Surrogate
-        As in `directrank.integrations.torch.RankingLoss`, such as ``"lambdaloss(nDCG@10)"``, ``"listnet"`` or
+        As in `directrank.torch.RankingLoss`, such as ``"lambdaloss(nDCG@10)"``, ``"listnet"`` or
         ``"approxndcg"``.
     measure : str or Measure, optional
         The measure of a method that takes one.

@@ -73,7 +73,7 @@ def test_an_edit_changes_the_key_unless_it_is_of_a_page_or_a_command(tmp_path):
     edits = {
         "features/statistics.py": True,
         "solvers/trees/growing.py": True,
-        "models/readers/lightgbm_text.py": True,
+        "apps/libraries/models/lightgbm_text.py": True,
         "apps/cli/app.py": False,
         "apps/report/page.py": False,
     }

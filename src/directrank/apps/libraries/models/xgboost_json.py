@@ -6,10 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from directrank.data.categories import Values
-from directrank.errors import ModelFormatError
-from directrank.models.readers import ubjson
-from directrank.models.readers.nodes import (
+from directrank.apps.libraries.models import ubjson
+from directrank.apps.libraries.models.nodes import (
     LibraryModel,
     Sets,
     UnsupportedModelError,
@@ -21,6 +19,8 @@ from directrank.models.readers.nodes import (
     with_sets,
     without_unreached,
 )
+from directrank.data.categories import Values
+from directrank.errors import ModelFormatError
 from directrank.scorers import Linear, Sum, Trees
 from directrank.scorers.trees import TO_THE_LEFT, at_most
 from directrank.storage.strict_json import JSONObject, StrictJSONError, parse

@@ -6,14 +6,14 @@ from xml.parsers import expat
 
 import numpy as np
 
-from directrank.errors import ModelFormatError
-from directrank.models.readers.nodes import (
+from directrank.apps.libraries.models.nodes import (
     LibraryModel,
     UnsupportedModelError,
     checked_tree,
     directions,
     used_rounds,
 )
+from directrank.errors import ModelFormatError
 from directrank.scorers import Additive, Linear, Sum, Trees, stump
 from directrank.scorers.trees import LEAF, at_most
 

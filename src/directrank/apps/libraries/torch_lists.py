@@ -22,7 +22,7 @@ try:
     # By name: where PyTorch is missing, a type checker would take another module of that name for it.
     torch: Any = import_module("torch")
 except ImportError:
-    raise ImportError(f"directrank.integrations.torch needs PyTorch: {install_line('torch')}") from None
+    raise ImportError(f"directrank.torch needs PyTorch: {install_line('torch')}") from None
 
 #: A torch.Tensor.
 Tensor = Any

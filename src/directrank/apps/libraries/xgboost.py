@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from directrank.apps.libraries.library_data import Labelled, TrainingSet, gradients_for, values_for
 from directrank.contracts import Measure, Surrogate
-from directrank.integrations.library_data import Labelled, TrainingSet, gradients_for, values_for
 
 
 def objective(

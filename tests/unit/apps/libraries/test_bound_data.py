@@ -9,8 +9,8 @@ from scipy.special import softmax
 import directrank.lightgbm
 import directrank.xgboost
 from directrank import evaluate, make_ranking
+from directrank.apps.libraries.library_data import BITS, on_a_grid
 from directrank.data.groups import QueryGroups
-from directrank.integrations.library_data import BITS, on_a_grid
 
 OBJECTIVES = ("lambdarank", "lambdaloss", "approxndcg", "approxap", "consistent-ndcg", "listnet", "xendcg")
 

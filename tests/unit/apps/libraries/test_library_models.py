@@ -12,9 +12,9 @@ import xgboost
 
 from directrank import export, load, load_data, read_letor, save, write_letor
 from directrank.apps.cli import main
+from directrank.apps.libraries.models import ubjson as ubj
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError, ModelFormatError
-from directrank.models.readers import ubjson as ubj
 from directrank.scorers.trees import at_most
 from naive import contributions_naive
 

@@ -8,9 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from directrank.data.categories import Values
-from directrank.errors import ModelFormatError
-from directrank.models.readers.nodes import (
+from directrank.apps.libraries.models.nodes import (
     LibraryModel,
     Sets,
     UnsupportedModelError,
@@ -21,6 +19,8 @@ from directrank.models.readers.nodes import (
     used_rounds,
     with_sets,
 )
+from directrank.data.categories import Values
+from directrank.errors import ModelFormatError
 from directrank.scorers import Trees
 
 START, END = b"tree\n", b"end of trees\n"

@@ -2,7 +2,7 @@
 
 ::
 
-    from directrank.integrations.torch import RankingLoss
+    from directrank.torch import RankingLoss
 
     loss = RankingLoss("approxndcg", measure="nDCG@10")
     loss(network(features), relevance, qid=qid).backward()
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from directrank.apps.libraries.torch_lists import Tensor, list_loss, reduced, torch
 from directrank.contracts import (
     HessianVector,
     Measure,
@@ -30,7 +31,6 @@ from directrank.data import Queries
 from directrank.data.grouping import checked_qid, checked_relevance, group_rows
 from directrank.errors import DataError, check_choice
 from directrank.estimators.methods import configured
-from directrank.integrations.torch_lists import Tensor, list_loss, reduced, torch
 from directrank.measures import parse_measure
 from directrank.surrogates import SoftmaxCrossEntropy
 

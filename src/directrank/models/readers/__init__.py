@@ -1,1 +1,0 @@
-"""Models of boosting libraries, read from their files without the libraries."""
