@@ -56,7 +56,10 @@ def test_a_gate_agrees_with_scipy(world, directrank):
     words = "evaluate judged.json new.jsonl --baseline old.json --json --measures ndcg_cut_10 --not-worse"
     for margin, code in ((0.02, 0 if interval.low > -0.02 else 5), (0.0, 0 if interval.low > 0 else 5)):
         (found,) = json.loads(directrank(f"{words} ndcg_cut_10={margin}", code))["gate"]["margins"]
-        assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high), abs=1e-9)
+        # Hall's correction for skewness moves one end out, and none in.
+        assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high), rel=0.05)
+        assert found["low"] <= interval.low + 1e-9
+        assert found["high"] >= interval.high - 1e-9
         assert (found["verdict"] == "PASS") == (code == 0)
 
 

@@ -4,7 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_rel
+from scipy.optimize import brentq
+from scipy.stats import skew, ttest_1samp, ttest_rel
+from scipy.stats import t as t_of
 
 import directrank
 from directrank.apps.cli import main
@@ -15,13 +17,54 @@ def one(new, old, margin, measure="AP"):
     return found
 
 
-def test_the_interval_is_that_of_scipy():
+def test_without_skewness_the_interval_is_that_of_scipy():
     rng = np.random.default_rng(0)
-    old, new = rng.random((2, 40))
+    half, old = rng.random((2, 40))
+    new = old + np.where(np.arange(40) % 2, half, -np.roll(half, -1))  # each difference and its opposite
     found, expected = one(new, old, 0.1), ttest_rel(new, old).confidence_interval(0.9)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
     less = ttest_rel(new + 0.1, old, alternative="less").pvalue
     assert found.p == pytest.approx(less, rel=1e-9)
+
+
+def test_each_end_is_the_further_of_student_and_hall():
+    gains = -np.random.default_rng(4).exponential(0.1, 30)
+    found, student = one(gains, np.zeros(30), 0.5), ttest_1samp(gains, 0.0).confidence_interval(0.9)
+
+    def hall(mean):
+        n, t, g = 30, (gains.mean() - mean) / gains.std(ddof=1), skew(gains, bias=False)
+        return np.sqrt(n) * (t + g * t**2 / 3 + g**2 * t**3 / 27 + g / (6 * n))
+
+    low, high = (brentq(lambda mean, q=q: hall(mean) - t_of(29).ppf(q), -1, 1) for q in (0.95, 0.05))
+    assert low < student.low
+    assert high < student.high
+    assert (found.low, found.high) == pytest.approx((low, student.high), rel=1e-9)
+    mirrored = one(-gains - 0.5, np.zeros(30), 0.5 + low)
+    assert mirrored.high == pytest.approx(-low - 0.5, rel=1e-9)
+    assert mirrored.p == pytest.approx(0.05, rel=1e-9)
+
+
+def losses(rng, shape):
+    """A tenth of the queries loses much, the others gain a little; the mean is 0."""
+    few = rng.random(shape) < 0.1
+    return np.where(few, -0.3 * rng.exponential(size=shape), rng.normal(0.03 / 0.9, 0.02, shape))
+
+
+@pytest.mark.parametrize(("n", "most"), [(50, 0.08), (200, 0.05)])
+def test_rare_large_losses_of_the_margin_pass_no_more_often_than_promised(n, most):
+    draws = losses(np.random.default_rng(7), (400, n)) - 0.01
+    passed = np.mean([one(gains, np.zeros(n), 0.01).verdict == "PASS" for gains in draws])
+    # Student's test passes 18 % and 10 %. Below 100 queries none keeps 5 %, which the verdict says.
+    assert passed < most + 4 * np.sqrt(most * (1 - most) / 400)
+
+
+def test_few_queries_say_which_losses_they_may_hide():
+    def line(n):
+        return directrank.gate({"AP": np.full(n, 0.5)}, {"AP": np.full(n, 0.5)}, {"AP": 0.01}).line()
+
+    # 15 queries have no loss of a share s with a probability of (1 - s)^15, .05 at s = .181.
+    assert line(15) == "PASS: 15 queries may hide a loss that fewer than 18% have"
+    assert line(100) == "PASS"
 
 
 @pytest.mark.parametrize(
@@ -62,7 +105,8 @@ def test_the_number_of_queries_tells_four_times_in_five():
 
 def test_holm_is_for_failing_and_not_for_passing():
     rng = np.random.default_rng(3)
-    z = rng.normal(size=20)
+    z = rng.normal(size=10)
+    z = np.append(z, -z)
     z = (z - z.mean()) / z.std(ddof=1)
     worse = 0.05 * z - 0.01 - 0.05 * 1.9 / np.sqrt(20)  # p of about .036
     alone = directrank.gate({"AP": worse}, {"AP": np.zeros(20)}, {"AP": 0.01})

@@ -401,7 +401,7 @@ def evaluate_by_clicks(
 
         (margin,) = margins.values()
         tested = [
-            Gain(row.name, measure, margin, row.difference, row.error, max(row.effective_queries, 2.0))
+            Gain(row.name, measure, margin, row.difference, row.error, 0.0, max(row.effective_queries, 2.0))
             for row in rows
             if row.name != baseline
         ]
