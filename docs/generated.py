@@ -152,6 +152,18 @@ def features() -> str:
     return "\n".join(table(("name", "what it is", "parameters"), rows))
 
 
+def targets() -> str:
+    """Return the table of targets of `export`; those that write the same are one row."""
+    from directrank.apps.engines import TARGETS
+
+    rows: dict[str, list[str]] = {}
+    for target in TARGETS:
+        rows.setdefault(target.summary, []).append(f"`{target.name}`")
+    return "\n".join(
+        table(("target", "what it writes"), ((", ".join(row), text) for text, row in rows.items()))
+    )
+
+
 def traits() -> str:
     """Return the tables of the equation: methods by their parts, and the traits of these."""
     from directrank.estimators.methods import METHODS, configured
@@ -223,5 +235,6 @@ PAGES = {
     "reference/table_of_names.md": names,
     "reference/table_of_measures.md": measures,
     "reference/table_of_features.md": features,
+    "reference/table_of_targets.md": targets,
     "reference/traits.md": traits,
 }

@@ -13,6 +13,7 @@ import pytest
 import directrank
 from directrank.apps.cli.app import main
 from directrank.apps.cli.demos.shop import demo_collection, write_judged
+from directrank.apps.engines import TARGETS
 from directrank.apps.text.features.definitions import DEFINITIONS
 from directrank.estimators.methods import METHODS, configured
 from directrank.estimators.parameters import parameters_of
@@ -41,6 +42,7 @@ def test_generated_tables_have_a_row_for_every_method_and_measure(generated):
     assert set(re.findall(r"^\| `([^`]+)` \|", parts, re.M)) == names - {"auto"}
     assert generated.measures().count("\n") == len(MEASURES) + 1
     assert set(re.findall(r"^\| `(\w+)`", generated.features(), re.M)) == set(DEFINITIONS)
+    assert re.findall(r"`([a-z-]+)`(?=,| \|)", generated.targets()) == [target.name for target in TARGETS]
 
 
 def test_generated_parameters_are_those_that_are_declared(generated):

@@ -19,6 +19,7 @@ from directrank.measures.evaluation import (
 )
 from directrank.measures.families.definition import best_values
 from directrank.measures.names import (
+    CORE,
     DEFAULT_MEASURE,
     default_measure,
     distinct_measures,
@@ -71,6 +72,11 @@ __all__ = [
     "with_gains",
 ]
 
+
+# A measure needs no line above: with one, type checkers know its class.
+_unlisted = {cls.__name__: cls for cls in CORE if cls.__name__ not in __all__}
+globals().update(_unlisted)
+__all__ += _unlisted  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
     from directrank.measures.names import MEASURES

@@ -9,7 +9,7 @@ import numpy as np
 
 from directrank.apps.engines.documents import Documents, is_text
 from directrank.apps.engines.function import READ, Function, Target, Version, Written
-from directrank.apps.engines.tables import c_text, tables
+from directrank.apps.engines.tables import SOURCE, c_text, tables
 
 CODE = """/* A ranking function, written by directrank. Compile with -lm, and without -ffast-math. */
 #include <math.h>
@@ -104,4 +104,4 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
         return np.array([score(row.ctypes.data) for row in np.column_stack(columns)], np.float64)
 
 
-TARGET = Target("c", "C source", write, scores, "gcc", writes_all=True, categories=READ)
+TARGET = Target("c", SOURCE, write, scores, "gcc", writes_all=True, categories=READ)

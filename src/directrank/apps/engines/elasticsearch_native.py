@@ -93,7 +93,7 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
 
 
 TARGET = Target(
-    "elasticsearch", "Elasticsearch's trained models", write, scores,
+    "elasticsearch", "body of `PUT _ml/trained_models/ID`; trees alone, compared in float64", write, scores,
     "a transcript of Elasticsearch (TreeInferenceModel.java, WeightedSum.java), as 8.19.21 scores",
     kinds=("trees",), float32=True, categories=DEFINED,
 )  # fmt: skip

@@ -252,8 +252,8 @@ class Target(NamedTuple):
     ----------
     name : str
         As ``--to`` names it.
-    title : str
-        What is written, for people.
+    summary : str
+        What is written, and what to know of it, for the table of the documentation.
     write : callable
         From a function, and the version of the engine or None, to what is written.
     scores : callable
@@ -279,7 +279,7 @@ class Target(NamedTuple):
     """
 
     name: str
-    title: str
+    summary: str
     write: "Callable[[Function, Version | None], Written]"
     scores: Callable[[bytes, Documents], np.ndarray]
     by: str

@@ -7,7 +7,7 @@ import numpy as np
 
 from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import READ, Function, Target, Version, Written
-from directrank.apps.engines.tables import in_bytes, run, tables
+from directrank.apps.engines.tables import SOURCE, in_bytes, run, tables
 
 CODE = """// Package model is a ranking function, written by directrank.
 package model
@@ -165,4 +165,4 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     return run(files, ["go build -o run .", "./run"], in_bytes(documents, [*names]))
 
 
-TARGET = Target("go", "Go source", write, scores, "go", writes_all=True, categories=READ)
+TARGET = Target("go", SOURCE, write, scores, "go", writes_all=True, categories=READ)

@@ -7,7 +7,7 @@ import numpy as np
 
 from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import READ, Function, Target, Version, Written
-from directrank.apps.engines.tables import in_bytes, run, tables
+from directrank.apps.engines.tables import SOURCE, in_bytes, run, tables
 
 #: A literal may have 65,535 bytes, and the code that fills an array 64 KiB: long tables are texts in pieces.
 LONGEST = 60_000
@@ -124,4 +124,4 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     return run(files, ["javac Model.java Run.java", "java -Xshare:auto Run"], in_bytes(documents, names))
 
 
-TARGET = Target("java", "Java source", write, scores, "javac and java", writes_all=True, categories=READ)
+TARGET = Target("java", SOURCE, write, scores, "javac and java", writes_all=True, categories=READ)

@@ -8,7 +8,7 @@ import numpy as np
 
 from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import READ, Function, Target, Version, Written
-from directrank.apps.engines.tables import run, tables
+from directrank.apps.engines.tables import SOURCE, run, tables
 
 CODE = """// A ranking function, written by directrank.
 %(strict)s%(export)sconst NAMES%(texts)s = %(names)s;
@@ -116,10 +116,10 @@ def _run(content: bytes, documents: Documents, files: dict[str, bytes], commands
     return run(files, commands, json.dumps(columns).encode())
 
 
-TARGET = Target("javascript", "JavaScript source", write, scores, "node", writes_all=True, categories=READ)
+TARGET = Target("javascript", SOURCE, write, scores, "node", writes_all=True, categories=READ)
 TYPESCRIPT = Target(
     "typescript",
-    "TypeScript source",
+    SOURCE,
     write_types,
     scores_of_types,
     "node 22",

@@ -68,5 +68,11 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
 
 
 TARGET = Target(
-    "lightgbm", "LightGBM's model text", write, scores, "LightGBM", kinds=("trees",), zero=float(ZERO_VALUE)
+    "lightgbm",
+    "model text, which reads numbers up to 1e-35 as 0",
+    write,
+    scores,
+    "LightGBM",
+    kinds=("trees",),
+    zero=float(ZERO_VALUE),
 )

@@ -128,7 +128,18 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     return np.asarray(session.run(["score"], {"features": rows})[0]).reshape(-1)
 
 
-TARGET = Target("onnx", "ONNX in float32", write, scores, "onnxruntime", float32=True)
+TARGET = Target(
+    "onnx",
+    "ONNX in float32, trees of `ai.onnx.ml` 3 (`pip install '.[onnx]'`)",
+    write,
+    scores,
+    "onnxruntime",
+    float32=True,
+)
 DOUBLE = Target(
-    "onnx-double", "ONNX in float64 (ai.onnx.ml 5)", partial(write, double=True), scores, "onnxruntime"
+    "onnx-double",
+    "ONNX in float64, trees of `ai.onnx.ml` 5",
+    partial(write, double=True),
+    scores,
+    "onnxruntime",
 )

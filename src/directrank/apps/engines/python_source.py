@@ -4,7 +4,7 @@ import numpy as np
 
 from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import READ, Function, Target, Version, Written
-from directrank.apps.engines.tables import tables
+from directrank.apps.engines.tables import SOURCE, tables
 
 CODE = '''"""A ranking function, written by directrank. It needs no package."""
 
@@ -66,4 +66,4 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     return np.array([module["score"](row) for row in zip(*columns, strict=True)])
 
 
-TARGET = Target("python", "Python source", write, scores, "Python", writes_all=True, categories=READ)
+TARGET = Target("python", SOURCE, write, scores, "Python", writes_all=True, categories=READ)

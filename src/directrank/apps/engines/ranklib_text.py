@@ -75,7 +75,8 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
 
 
 TARGET = Target(
-    "ranklib", "RankLib's text", write, scores,
+    "ranklib", "RankLib's text, which both LTR plugins read (`model/ranklib`); missing values are 0",
+    write, scores,
     "a transcript of RankLib (tree/Split.java, Ensemble.java, CoorAscent.java), as 2.10.1 scores",
     kinds=("linear", "trees"), zero_for_missing=("linear", "trees"), float32=True,
 )  # fmt: skip

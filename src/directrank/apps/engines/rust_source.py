@@ -6,7 +6,7 @@ import numpy as np
 
 from directrank.apps.engines.documents import Documents
 from directrank.apps.engines.function import READ, Function, Target, Version, Written
-from directrank.apps.engines.tables import in_bytes, run, tables
+from directrank.apps.engines.tables import SOURCE, in_bytes, run, tables
 
 CODE = """//! A ranking function, written by directrank.
 
@@ -139,4 +139,4 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     return run(files, ["rustc -O main.rs", "./main"], in_bytes(documents, names))
 
 
-TARGET = Target("rust", "Rust source", write, scores, "rustc", writes_all=True, categories=READ)
+TARGET = Target("rust", SOURCE, write, scores, "rustc", writes_all=True, categories=READ)

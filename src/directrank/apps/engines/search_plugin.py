@@ -165,14 +165,17 @@ def _derived(template: str, documents: Documents) -> np.ndarray:
         return np.broadcast_to(value_of(template, grammar), len(documents)).astype(np.float32)
 
 
+SUMMARY = (
+    "body of `_createmodel`; logarithms are derived features; scores of trees are shifted to 0 and above"
+)
 RULE = "LinearRanker.java, NaiveAdditiveDecisionTree.java"
 TARGET = Target(
-    "elasticsearch-ltr", "Elasticsearch's LTR plugin", partial(write, opensearch=False), scores,
+    "elasticsearch-ltr", SUMMARY, partial(write, opensearch=False), scores,
     f"a transcript of the rule in elasticsearch-learning-to-rank 1dfed57 ({RULE})",
     kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True, categories=DEFINED,
 )  # fmt: skip
 OPENSEARCH = Target(
-    "opensearch-ltr", "OpenSearch's LTR plugin", partial(write, opensearch=True), scores,
+    "opensearch-ltr", SUMMARY, partial(write, opensearch=True), scores,
     f"a transcript of the rule in opensearch-learning-to-rank-base af2d983 ({RULE})",
     kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True, takes_version=True,
     categories=DEFINED,

@@ -180,7 +180,8 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
 
 
 TARGET = Target(
-    "solr", "Solr's model store", write, scores,
+    "solr", "`LinearModel` or `MultipleAdditiveTreesModel`; exact in spite of Solr's slack of 1e-6",
+    write, scores,
     "a transcript of Solr (LinearModel.java, MultipleAdditiveTreesModel.java), as 8.11.4 scores",
     kinds=("linear", "log", "trees"), zero_for_missing=("linear", "log"), float32=True, takes_version=True,
     categories=DEFINED,

@@ -155,4 +155,12 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
         return np.array([row[-1] for row in database.execute(query)], np.float64)
 
 
-TARGET = Target("sql", "SQL", write, scores, "SQLite", categories=READ)
+TARGET = Target(
+    "sql",
+    "one SELECT over the table `documents` in standard SQL (MySQL: `sql_mode='ANSI,NO_BACKSLASH_ESCAPES'`); "
+    "a missing value is NULL; needs `LN` for logarithms",
+    write,
+    scores,
+    "SQLite",
+    categories=READ,
+)

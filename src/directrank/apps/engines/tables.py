@@ -16,6 +16,8 @@ from directrank.scorers.trees import ZERO
 
 #: Columns are named in order at the head of every file of source code.
 ORDER = "Pass the features of a document in the order of NAMES; a missing value is NaN."
+#: What all targets of source code are.
+SOURCE = "source code without dependencies, exact; a missing value is NaN"
 
 
 @dataclass(frozen=True)

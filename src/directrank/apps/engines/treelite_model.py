@@ -42,4 +42,11 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     return treelite.gtil.predict(model, documents.in_order.astype(np.float64), nthread=1).reshape(-1)
 
 
-TARGET = Target("treelite", "Treelite", write, scores, "Treelite's GTIL", kinds=("trees",))
+TARGET = Target(
+    "treelite",
+    "serialised model for Treelite's predictor and FIL",
+    write,
+    scores,
+    "Treelite's GTIL",
+    kinds=("trees",),
+)

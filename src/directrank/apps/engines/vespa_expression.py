@@ -142,7 +142,7 @@ def _unquoted(text: str) -> str:
 
 
 TARGET = Target(
-    "vespa", "Vespa's rank profile", write, scores,
+    "vespa", "rank profile: medians, logarithms, and sums of trees and weighted features", write, scores,
     "a transcript of Vespa (RankingExpressionParser.jj, eval/fast_forest.cpp), as 8.738.17 scores",
     float32=True, categories=DEFINED,
 )  # fmt: skip

@@ -68,4 +68,12 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
     return booster.predict(xgboost.DMatrix(features), output_margin=True, validate_features=False)
 
 
-TARGET = Target("xgboost", "XGBoost's JSON model", write, scores, "XGBoost", kinds=("trees",), float32=True)
+TARGET = Target(
+    "xgboost",
+    "JSON model; leaf values in float32, the same in both arrays that servers read",
+    write,
+    scores,
+    "XGBoost",
+    kinds=("trees",),
+    float32=True,
+)

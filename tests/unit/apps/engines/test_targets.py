@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -217,8 +216,3 @@ def test_the_command_writes_checks_and_refuses_in_one_line(tmp_path, capsys):
     assert not (tmp_path / "model.json").exists()
     assert main([*command, str(tmp_path / "model.sql"), "--to", "sql", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["check"]["inversions"] == 0
-
-
-def test_the_page_of_exports_has_every_target():
-    page = (Path(__file__).parents[4] / "docs" / "export.md").read_text("utf-8")
-    assert not [target.name for target in TARGETS if f"`{target.name}`" not in page]
