@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks.case import Case, Work
 from directrank import ApproxRank, QueryGroups, RankSVM, TreeRanker, make_ranking, parse_measure
+from directrank.apps.evaluation import evaluate
 from directrank.apps.experiments.plan import external_estimators
 from directrank.apps.experiments.plan.external_estimators import (
     LightGBM,
@@ -19,7 +20,7 @@ from directrank.apps.experiments.plan.external_estimators import (
     without_relevance,
 )
 from directrank.data.queries import Queries
-from directrank.measures import evaluate, mean_value
+from directrank.measures import mean_value
 
 TREES, MOST_ITERATIONS = 50, 200
 PENALTY = 0.1

@@ -7,10 +7,11 @@ import numpy as np
 from benchmarks.case import Case, Work
 from benchmarks.environments.worker import Worker
 from directrank import make_ranking
+from directrank.apps.evaluation import evaluate
 from directrank.data.grouping import group_rows
 from directrank.estimators import CoordinateAscent
 from directrank.features.shards import make_shards
-from directrank.measures import AP, NDCG, evaluate, mean_values
+from directrank.measures import AP, NDCG, mean_values
 from directrank.surrogates import Objective, SmoothedPositions
 
 SHARES = [0.52, 0.32, 0.13, 0.02, 0.01]

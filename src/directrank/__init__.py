@@ -39,7 +39,7 @@ _NAMES = {
     "files": (
         "Fold ReadOptions convert_data find_folds load_data load_letor open_store read_letor write_letor"
     ),
-    "measures": "Evaluation evaluate parse_measure",
+    "measures": "parse_measure",
     "diagnostics": "DataCheck check_data",
     "models": "load save",
     "estimators": (
@@ -52,8 +52,8 @@ _NAMES = {
     "apps.cutoff": "Cutoff",
     "apps.engines": "Export export",
     "apps.evaluation": (
-        "Agreement Ceiling Drift FeatureSet Gate Importance PairedTest agreement ceiling drift fold_chunks "
-        "gate importance paired_test select_features"
+        "Agreement Ceiling Drift Evaluation FeatureSet Gate Importance PairedTest agreement ceiling drift "
+        "evaluate fold_chunks gate importance paired_test select_features"
     ),
     "apps.experiments": (
         "CategoryMean Comparison ExternalEstimator by_category compare evaluate_runs leave_last_out"

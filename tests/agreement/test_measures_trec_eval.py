@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from directrank import evaluate_runs
-from directrank.measures import evaluate
+from directrank.apps.evaluation import evaluate
 from plugin_examples import MEASURE, nothing_loaded  # noqa: F401 - the fixture works for all tests
 from strategies import random_case
 

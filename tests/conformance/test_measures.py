@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from directrank.apps.evaluation import evaluate
 from directrank.contracts import Measure
-from directrank.measures import MEASURES, evaluate, parse_measure
+from directrank.measures import MEASURES, parse_measure
 from directrank.measures.capabilities import PositionDifferentiable
 from directrank.testing import of_measures
 from directrank.testing.checks import collection

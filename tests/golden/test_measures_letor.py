@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from directrank.apps.evaluation import evaluate
 from directrank.files import load_letor
-from directrank.measures import evaluate
 
 pytestmark = pytest.mark.golden
 

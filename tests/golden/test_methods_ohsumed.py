@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from directrank.apps.evaluation import evaluate
 from directrank.diagnostics import audit
 from directrank.estimators import AdaRank, ApproxRank, PermuRank, Regression, StructuralSVM
 from directrank.estimators.methods import configured
 from directrank.files import find_folds
-from directrank.measures import evaluate
 from directrank.scorers.scaling import fit_scaling
 
 pytestmark = pytest.mark.golden

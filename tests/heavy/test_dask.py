@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 
 from directrank.apps.cli import main
+from directrank.apps.evaluation import evaluate
 from directrank.data import make_ranking
 from directrank.errors import DataError, MethodError, UnfitPairError
 from directrank.estimators.methods import configured
 from directrank.features.shards import SHARD_BYTES
 from directrank.files.store import StoreWriter
-from directrank.measures import evaluate
 from directrank.models.scorer_kinds import take_apart
 
 pytestmark = [

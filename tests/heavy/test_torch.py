@@ -13,8 +13,7 @@ from directrank.data.grouping import group_rows
 from directrank.errors import DataError, UnfitPairError, install_line
 from directrank.estimators.methods import configured
 from directrank.features.shards import make_shards
-from directrank.measures import parse_measure
-from directrank.measures.evaluation import values_of
+from directrank.measures import parse_measure, values_of
 from directrank.surrogates import Objective, SmoothedPositions
 from naive import policy_naive
 

@@ -204,7 +204,7 @@ def test_a_bug_is_called_one(folder, capsys, monkeypatch):
 def test_doctor_compiles_all_kernels(capsys, monkeypatch):
     done = []
     steps = [("one", lambda: done.append(1)), ("two", lambda: done.append(2))]
-    monkeypatch.setattr("directrank.diagnostics.warming.warm_steps", lambda *_: steps)
+    monkeypatch.setattr("directrank.apps.cli.warming.warm_steps", lambda *_: steps)
     code, out, _ = run(capsys, "doctor", "--warm")
     assert code == 0
     assert done == [1, 2]

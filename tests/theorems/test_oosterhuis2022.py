@@ -7,8 +7,7 @@ import pytest
 
 from directrank.data import QueryGroups
 from directrank.data.grouping import group_rows
-from directrank.measures import parse_measure
-from directrank.measures.evaluation import values_of
+from directrank.measures import parse_measure, values_of
 from directrank.surrogates import policy
 from directrank.surrogates.policy import PolicyMeasure, expected_exposure
 from naive import policy_naive

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 
 import oracles
+from directrank.apps.evaluation import evaluate
 from directrank.data.grouping import group_rows
 from directrank.kernels.plugins import WIDTH
-from directrank.measures import MEASURES, evaluate, mean_values, parse_measure
+from directrank.measures import MEASURES, mean_values, parse_measure
 from directrank.surrogates import SwapWeighted
 from directrank.surrogates.pairs.quotients import logistic_gradient
 from strategies import cases, random_case

@@ -6,17 +6,6 @@ from directrank.measures.average_precision import AP
 from directrank.measures.clicks import ClickDCG, ClickP, ClickRBP
 from directrank.measures.dcg import DCG, NDCG, MeanNDCG
 from directrank.measures.err import ERR, NERR
-from directrank.measures.evaluation import (
-    CONVENTIONS,
-    Convention,
-    Evaluation,
-    checked_scores,
-    evaluate,
-    mean_value,
-    mean_values,
-    ranked_last,
-    values_of,
-)
 from directrank.measures.families.definition import best_values
 from directrank.measures.names import (
     CORE,
@@ -32,10 +21,10 @@ from directrank.measures.pairwise import WPD, ZeroOne
 from directrank.measures.precision import WTA, P, R, Rprec
 from directrank.measures.rank_biased_precision import RBP
 from directrank.measures.reciprocal_rank import RR, Success
+from directrank.measures.values import mean_value, mean_values, ranked_last, values_of, weighted_mean
 
 __all__ = [
     "AP",
-    "CONVENTIONS",
     "DCG",
     "DEFAULT_MEASURE",
     "ERR",
@@ -49,8 +38,6 @@ __all__ = [
     "ClickDCG",
     "ClickP",
     "ClickRBP",
-    "Convention",
-    "Evaluation",
     "MeanNDCG",
     "P",
     "R",
@@ -58,10 +45,8 @@ __all__ = [
     "Success",
     "ZeroOne",
     "best_values",
-    "checked_scores",
     "default_measure",
     "distinct_measures",
-    "evaluate",
     "is_own",
     "mean_value",
     "mean_values",
@@ -69,6 +54,7 @@ __all__ = [
     "parse_measure",
     "ranked_last",
     "values_of",
+    "weighted_mean",
     "with_gains",
 ]
 

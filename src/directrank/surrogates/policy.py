@@ -11,8 +11,8 @@ from directrank.data.grouping import checked_qid, group_rows
 from directrank.data.queries import Queries
 from directrank.kernels.compile import kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential
+from directrank.measures import values_of
 from directrank.measures.capabilities import PositionLinear
-from directrank.measures.evaluation import values_of
 from directrank.surrogates.draws import Draws
 from directrank.surrogates.exchange.tables import ranks_and_twins, strict_ranking
 from directrank.surrogates.oracles import means_of_alike

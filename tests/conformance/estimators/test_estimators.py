@@ -6,9 +6,9 @@ import pytest
 from sklearn.base import clone
 
 from directrank import DataError
+from directrank.apps.evaluation import evaluate
 from directrank.data.groups import QueryGroups
 from directrank.estimators import inputs
-from directrank.measures import evaluate
 from directrank.scorers import Linear
 from estimator_examples import bits, every, one, rows
 

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from directrank import load, save
+from directrank.apps.evaluation import evaluate
 from directrank.apps.papers import YetiLoss
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
@@ -21,7 +22,7 @@ from directrank.estimators import (
     Ranker,
     Regression,
 )
-from directrank.measures import NDCG, evaluate
+from directrank.measures import NDCG
 from directrank.scorers import Trees
 from directrank.solvers import LBFGS
 from directrank.surrogates import SmoothedPositions

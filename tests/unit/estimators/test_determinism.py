@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from directrank.apps.evaluation import evaluate
 from directrank.data.groups import QueryGroups
 from directrank.estimators import AdaRank, ApproxRank, Regression, TreeRanker
 from directrank.estimators.training import useful_threads
-from directrank.measures import evaluate
 from directrank.surrogates import Pairwise
 from groups import first_group
 

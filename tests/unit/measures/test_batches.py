@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from directrank.data.grouping import group_rows
-from directrank.measures import AP, ERR, NDCG, P
-from directrank.measures import evaluation as batches
-from directrank.measures.evaluation import values_of
+from directrank.measures import AP, ERR, NDCG, P, values_of
+from directrank.measures import values as batches
 from directrank.measures.positions import positions_of
 
 MEASURES = [AP(), AP(3, rel=2), NDCG(10), NDCG(gain="linear"), P(5), ERR(max_grade=3)]

@@ -138,7 +138,7 @@ def test_qrels_of_subtopics_are_read(tmp_path):
 
 
 def test_parts_and_chosen_queries_keep_subtopics(lists):
-    from directrank.measures.evaluation import queries_of
+    from directrank.apps.evaluation.evaluation import queries_of
 
     sizes = [len(s) for s in lists[1]]
     queries = queries_of(np.concatenate(lists[0]), np.repeat(np.arange(len(sizes)), sizes), None)

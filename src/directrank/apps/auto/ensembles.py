@@ -22,8 +22,7 @@ from directrank.estimators.rounds import ALL, FEW, PARTS, best_number, held_out
 from directrank.estimators.sklearn_interface import unfitted
 from directrank.estimators.training import Request
 from directrank.features.sharing import once, sharing
-from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure
-from directrank.measures.evaluation import values_of
+from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure, values_of
 from directrank.measures.names import split_specs
 from directrank.scorers import LINEAR, Additive, Linear, StandardisedMean, Trees, summed
 from directrank.scorers.ensemble import mean_deviation

@@ -16,7 +16,7 @@ from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.estimators.training import Request, scaled_request
-from directrank.measures.evaluation import values_of
+from directrank.measures import values_of
 from directrank.scorers import Linear
 
 #: How fast the weight of a subset of kinds falls with the values that it lacks on the judged queries, and

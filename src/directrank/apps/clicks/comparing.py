@@ -31,13 +31,14 @@ from directrank.apps.clicks.training import (
     TrainingPart,
     click_methods,
 )
+from directrank.apps.evaluation import evaluate
 from directrank.apps.experiments import Comparison, Observer, ScoredFold, ScoredPlan, plan_scored
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
 from directrank.errors import DataError, check_choice
 from directrank.estimators import Ranker
 from directrank.files import document_names
-from directrank.measures import evaluate, parse_measure
+from directrank.measures import parse_measure
 from directrank.measures.names import split_specs
 from directrank.storage.strict_json import JSONObject
 

@@ -41,14 +41,13 @@ from directrank.apps.engines.function import (
     categories_of,
     function_of,
 )
-from directrank.apps.evaluation import paired_test
+from directrank.apps.evaluation import evaluate, paired_test
 from directrank.data import QueryGroups
 from directrank.data.encoding import Encoding, Places
 from directrank.errors import ChangedOrderError, ExportError, check_choice, install_line
 from directrank.estimators.documents import features_of, missing_in_training, names_of_features
 from directrank.estimators.ranker import Ranker
 from directrank.estimators.sklearn_interface import check_fitted
-from directrank.measures import evaluate
 from directrank.scorers import reads_queries
 from directrank.storage.atomic import write_atomically, write_folder
 

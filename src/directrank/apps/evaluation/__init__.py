@@ -1,4 +1,4 @@
-"""Evaluation of rankings made elsewhere: runs, tests of differences, agreement of judgments, importance.
+"""Evaluation of rankings: by conventions of tools, runs, tests, agreement of judgments, importance.
 
 Public names are imported on first use, so that a module of this package can be imported alone.
 """
@@ -10,6 +10,13 @@ from directrank.lazy import lazy_names
 if TYPE_CHECKING:
     from directrank.apps.evaluation.ceilings import Ceiling, ceiling
     from directrank.apps.evaluation.drifting import Drift, QueryDrift, drift
+    from directrank.apps.evaluation.evaluation import (
+        CONVENTIONS,
+        Convention,
+        Evaluation,
+        checked_scores,
+        evaluate,
+    )
     from directrank.apps.evaluation.gates import (
         CANNOT_TELL,
         FAIL,
@@ -39,11 +46,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CANNOT_TELL",
+    "CONVENTIONS",
     "FAIL",
     "PASS",
     "Agreement",
     "Ceiling",
+    "Convention",
     "Drift",
+    "Evaluation",
     "FeatureSet",
     "Gain",
     "Gate",
@@ -56,8 +66,10 @@ __all__ = [
     "Submission",
     "agreement",
     "ceiling",
+    "checked_scores",
     "definition_notes",
     "drift",
+    "evaluate",
     "fold_chunks",
     "gate",
     "gate_of_gains",

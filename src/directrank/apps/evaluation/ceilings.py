@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from directrank.apps.evaluation.evaluation import evaluate
 from directrank.apps.evaluation.runs import Judged, Submission, named_runs
 from directrank.contracts import Measure
 from directrank.errors import DataError
 from directrank.files import ReadOptions
-from directrank.measures import distinct_measures, evaluate
+from directrank.measures import distinct_measures
 
 
 @dataclass(frozen=True)

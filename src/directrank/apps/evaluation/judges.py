@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from directrank.apps.evaluation.evaluation import evaluate
 from directrank.apps.evaluation.runs import Judged
 from directrank.apps.evaluation.significance import LEVEL, Estimate
 from directrank.contracts import Measure
 from directrank.errors import DataError
 from directrank.files import ReadOptions
-from directrank.measures import DEFAULT_MEASURE, distinct_measures, evaluate
+from directrank.measures import DEFAULT_MEASURE, distinct_measures
 
 #: Below so many queries the judge's weight for each query is learned on the others.
 CROSS_FITTED = 50

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from directrank.apps.evaluation.evaluation import evaluate
 from directrank.apps.evaluation.runs import Judged, Submission, named_runs
 from directrank.apps.evaluation.significance import LEVEL, Estimate
 from directrank.contracts import Measure
@@ -19,7 +20,7 @@ from directrank.files import (
     refuse_absent_columns,
     table_columns,
 )
-from directrank.measures import DEFAULT_MEASURE, evaluate, parse_measure
+from directrank.measures import DEFAULT_MEASURE, parse_measure
 
 #: Resampled sets of queries for an interval.
 RESAMPLES = 2_000

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from directrank.apps.evaluation.evaluation import CONVENTIONS
 from directrank.contracts import Measure
 from directrank.data import Queries, QueryGroups, read_frame
 from directrank.data.sampling import sampling_note
@@ -48,7 +49,7 @@ from directrank.files.trec import (
     recoded,
     unnamed,
 )
-from directrank.measures import CONVENTIONS, NDCG
+from directrank.measures import NDCG
 
 #: The forms that rankings have.
 RANKED_FORMS = (RUN, QRELS, TRIPLES, TABLE, JSON)

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from directrank.apps.evaluation.evaluation import Evaluation
 from directrank.errors import DataError
 from directrank.features import one_blas_thread
-from directrank.measures import Evaluation, parse_measure
+from directrank.measures import parse_measure
 
 __all__ = [
     "ALPHA",

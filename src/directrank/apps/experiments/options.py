@@ -88,7 +88,7 @@ def check_measures(measures: "str | Measure | Sequence[str | Measure]") -> "tupl
 
 def check_convention(name: str) -> str:
     """Return the name of a convention."""
-    from directrank.measures import CONVENTIONS
+    from directrank.apps.evaluation import CONVENTIONS
 
     return check_name("convention", CONVENTIONS, name)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from directrank import QueryGroups, compare, load, make_ranking
+from directrank.apps.evaluation import evaluate
 from directrank.apps.experiments import read_results
-from directrank.measures import evaluate
 from directrank.storage.names import slug
 
 

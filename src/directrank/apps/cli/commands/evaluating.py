@@ -303,8 +303,8 @@ def _evaluate_one(
 ) -> None:  # fmt: skip
     """Print the measures of one ranking, and bounds over documents without a judgment."""
     from directrank.apps.evaluation import Judged, definition_notes, named_runs
+    from directrank.apps.evaluation import evaluate as measured
     from directrank.files import refuse_absent_columns
-    from directrank.measures import evaluate as measured
 
     ((label, ranking),) = named_runs(rankings).items()
     refuse_absent_columns([data, ranking], how)

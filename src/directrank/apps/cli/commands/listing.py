@@ -178,7 +178,8 @@ def measures(
 
         print_json(measure_vectors())
         return
-    from directrank.measures import CONVENTIONS, MEASURES, parse_measure
+    from directrank.apps.evaluation import CONVENTIONS
+    from directrank.measures import MEASURES, parse_measure
     from directrank.measures.names import OWN
 
     if name is not None:
@@ -284,7 +285,7 @@ def _compiled() -> Finding:
     The first steps compile what all others use, so that the time that is left cannot be told from them.
     """
     from directrank.apps.cli.output import spinner
-    from directrank.diagnostics.warming import warm_up
+    from directrank.apps.cli.warming import warm_up
 
     started = time.perf_counter()
     with spinner("compiling kernels") as say:
@@ -306,9 +307,9 @@ def _compiled_code() -> Finding:
 
 
 def _small_fit() -> Finding:
+    from directrank.apps.evaluation import evaluate
     from directrank.data import make_ranking
     from directrank.estimators import Regression
-    from directrank.measures import evaluate
 
     started = time.perf_counter()
     try:

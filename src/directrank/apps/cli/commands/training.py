@@ -122,10 +122,10 @@ def fit(
     verbose: Verbose = False,
 ) -> None:
     """Train one ranker and save it."""
+    from directrank.apps.evaluation import evaluate as measured
     from directrank.diagnostics import check_data
     from directrank.estimators.ranker import remedy
     from directrank.files.supervision import with_preferences, with_rankings
-    from directrank.measures import evaluate as measured
     from directrank.models import load, save
     from directrank.models.saving import saved_as_ranker
 

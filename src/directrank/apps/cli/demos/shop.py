@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from directrank.apps.evaluation import evaluate
 from directrank.apps.experiments import Comparison, Observer, compare
 from directrank.data import QueryGroups
 from directrank.estimators.parameters import Point
 from directrank.files import PARTS, write_letor
-from directrank.measures import DEFAULT_MEASURE, evaluate
+from directrank.measures import DEFAULT_MEASURE
 from directrank.storage.folders import claim_folder
 
 N_FOLDS = 3

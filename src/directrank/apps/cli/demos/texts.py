@@ -5,13 +5,14 @@ from pathlib import Path
 
 from directrank.apps.cli.demos.shop import Story
 from directrank.apps.cli.demos.synthetic import make_texts, write_texts
+from directrank.apps.cli.warming import warm_up
+from directrank.apps.evaluation import evaluate
 from directrank.apps.experiments import Observer, compare
 from directrank.apps.text import Searcher, build_index, make_features, open_index, write_features
-from directrank.diagnostics.warming import warm_up
 from directrank.errors import documentation_page
 from directrank.estimators.methods import configured
 from directrank.files import load_data
-from directrank.measures import DEFAULT_MEASURE, evaluate
+from directrank.measures import DEFAULT_MEASURE
 from directrank.models import save
 from directrank.storage.folders import claim_folder
 

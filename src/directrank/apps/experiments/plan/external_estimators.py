@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from directrank.apps.evaluation import checked_scores
 from directrank.apps.experiments.plan.entry import Entry, Learned, Task, thinned
 from directrank.apps.experiments.store.identity import identity_of, library_of
 from directrank.apps.experiments.store.records import Training
@@ -20,7 +21,6 @@ from directrank.data import QueryGroups
 from directrank.errors import MethodError, install_line
 from directrank.estimators.methods import grid_points
 from directrank.estimators.parameters import Grid, Parameters, Point
-from directrank.measures import checked_scores
 from directrank.storage.strict_json import Plain, as_plain, dump
 
 

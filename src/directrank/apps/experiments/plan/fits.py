@@ -13,13 +13,14 @@ from typing import Any, TypeVar
 import numpy as np
 from safetensors.numpy import load, save
 
+from directrank.apps.evaluation import checked_scores, evaluate
 from directrank.apps.experiments.plan.entry import Entry, Task
 from directrank.apps.experiments.plan.sources import FoldReader, FoldSource, concatenated
 from directrank.apps.experiments.store.identity import names_of_objects
 from directrank.apps.experiments.store.records import Failure, FitRecord, Parameters, Problem
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
-from directrank.measures import checked_scores, evaluate, mean_value
+from directrank.measures import mean_value
 from directrank.models import set_state, state_of
 from directrank.storage.names import printable
 from directrank.storage.strict_json import encode

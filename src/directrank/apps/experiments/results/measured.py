@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from directrank.apps.evaluation import evaluate
 from directrank.apps.experiments.store.records import CUTOFFS, Measured, Part, Ties
 from directrank.contracts import Measure
 from directrank.data import Queries, QueryGroups
-from directrank.measures import evaluate
 
 
 class Scored(NamedTuple):

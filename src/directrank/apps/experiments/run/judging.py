@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from directrank.apps.evaluation import judged_mean
+from directrank.apps.evaluation import evaluate, judged_mean
 from directrank.apps.experiments.options import STANDARD, Options
 from directrank.apps.experiments.plan.sources import Splits
 from directrank.apps.experiments.store.records import Cell, JudgedDifference
 from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.files import read_file
-from directrank.measures import evaluate
 
 
 def read_judge(options: Options, splits: Splits) -> QueryGroups:

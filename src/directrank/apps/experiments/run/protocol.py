@@ -102,7 +102,7 @@ def compare(request: Request) -> Comparison:
     measures : str, Measure, or a sequence of them
         The measures to report.
     convention : str, default="standard"
-        The convention to report in: a name of `directrank.measures.CONVENTIONS`.
+        The convention to report in: a name of `directrank.apps.evaluation.CONVENTIONS`.
     settings : mapping of str to value, optional
         Parameters to fix: ``{"penalty": 0.1}`` for all methods that have a penalty, or
         ``{"ranksvm.penalty": 0.1}`` for one method. A parameter that is fixed leaves the grid.

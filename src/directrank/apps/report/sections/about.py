@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from directrank.apps.evaluation import CONVENTIONS
 from directrank.apps.experiments.store.records import FoldFiles
 from directrank.apps.report.blocks import (
     Cell,
@@ -21,7 +22,6 @@ from directrank.apps.report.blocks import (
 from directrank.apps.report.charts import element
 from directrank.apps.report.facts import Facts
 from directrank.files import PARTS
-from directrank.measures import CONVENTIONS
 
 
 def data(facts: Facts) -> list[Markup]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from directrank.apps.evaluation import CONVENTIONS
 from directrank.apps.evaluation.significance import p_value
 from directrank.apps.experiments import Table, Verdict, verdict
 from directrank.apps.experiments.store.records import Ranking
@@ -34,7 +35,7 @@ from directrank.apps.report.blocks import (
 )
 from directrank.apps.report.charts import Line, Scale, colour, element, line_chart
 from directrank.apps.report.facts import Facts
-from directrank.measures import CONVENTIONS, parse_measure
+from directrank.measures import parse_measure
 
 
 def results(facts: Facts) -> list[Markup]:

@@ -6,29 +6,34 @@ A convention changes what is reported, never training or selection: selection on
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from itertools import pairwise
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from directrank.apps.evaluation.unjudged import unjudged_bounds
 from directrank.contracts import Measure
 from directrank.data.cells import first_rounded, unmasked
 from directrank.data.grouping import checked_relevance, group_rows, id_array, refuse_other_order
 from directrank.data.queries import Queries, WithQueries
 from directrank.data.tabular import Bars, Tabular
-from directrank.errors import DataError, MethodError, check_choice
-from directrank.features.shards import map_in_order, processors
-from directrank.measures.average_precision import AP
-from directrank.measures.dcg import DCG, NDCG, GradedGains, gains_of_grades
-from directrank.measures.families.definition import TwoClasses, first_of
-from directrank.measures.families.gain_sum import cut_discounts
-from directrank.measures.names import DEFAULT_MEASURE, distinct_measures, is_own, parse_measure
-from directrank.measures.positions import TIES, Positions, positions_of, with_unretrieved
-from directrank.measures.precision import P
+from directrank.errors import DataError, check_choice
+from directrank.measures import (
+    AP,
+    DCG,
+    DEFAULT_MEASURE,
+    P,
+    distinct_measures,
+    parse_measure,
+    ranked_last,
+    values_of,
+    weighted_mean,
+)
+from directrank.measures.dcg import GradedGains
+from directrank.measures.families.definition import TwoClasses
+from directrank.measures.positions import TIES, positions_of
 
 EMPTY = ("zero", "one", "skip")
 
@@ -238,15 +243,6 @@ def checked_retrieved(retrieved, n_docs: int) -> np.ndarray | None:
     return None if values.all() else values
 
 
-def ranked_last(queries: Queries, scores: np.ndarray, retrieved: np.ndarray) -> np.ndarray:
-    """Return scores with those of documents that were not retrieved below all others of their query."""
-    present = np.where(retrieved, scores, scores.dtype.type(np.inf))
-    least = np.minimum.reduceat(present, queries.indptr[:-1])
-    # Without a retrieved document, all of the query are tied.
-    below = np.nextafter(np.where(np.isinf(least), scores.dtype.type(0), least), scores.dtype.type(-np.inf))
-    return np.where(retrieved, scores, np.repeat(below, queries.sizes))
-
-
 def checked_weights(weights, n_queries: int) -> np.ndarray | None:
     """Return weights of queries as float64, or None for equal ones.
 
@@ -271,262 +267,6 @@ def _shaped(what: str, values: np.ndarray, expected: int, unit: str) -> np.ndarr
     if values.shape != (expected,):
         raise DataError(f"{what} shape {values.shape}, expected ({expected},): one {unit}")
     return values
-
-
-# The data of a batch stay in the processor's last cache from the positions to the last measure; smaller
-# batches would show the time that Python takes for each.
-BATCH_DOCS = 2**18
-# The positions, and each measure, take time proportional to the pairs of documents of all queries, each query
-# counted as if it had `MORE_DOCS` more documents. Starting a thread pays off for some milliseconds of work.
-MORE_DOCS, PAIRS_PER_THREAD = 64, 3 * 2**28
-
-
-def values_of(
-    measures: Sequence[Measure],
-    queries: Queries,
-    scores: np.ndarray,
-    *,
-    ties: str = "expected",
-    retrieved: np.ndarray | None = None,
-    n_threads: int | None = None,
-) -> list[np.ndarray]:
-    """Return the values of each measure on each query; the positions are computed once.
-
-    Scores are in the inner order, without NaN; documents that are not retrieved must have lower ones than the
-    others. By default there are as many threads as pay off for the work, at most one per processor. Results
-    do not depend on it, as a query's value depends on that query alone. Raises MethodError if a measure that
-    is defined outside directrank raises an error, or returns anything but one number per query.
-    """
-    if queries.real:
-        refuse_real_labels(measures)
-    batches = queries.cached("batches", lambda: _batches(queries))
-
-    def evaluated(batch: tuple[slice, Queries]) -> list[np.ndarray]:
-        rows, some = batch
-        in_block = None if retrieved is None else retrieved[rows]
-        n_read = reduce(np.maximum, (measure.n_read(some) for measure in measures), np.zeros_like(some.sizes))
-        positions = positions_of(some, scores[rows], ties=ties, n_read=n_read, retrieved=in_block)
-        if in_block is None:
-            return [_query_values(measure, some, positions) for measure in measures]
-        beyond = with_unretrieved(positions, in_block, np.int32(some.longest))
-        of_runs = {
-            "last": positions,
-            "beyond": beyond,
-            "counted": beyond,
-            "infinite": with_unretrieved(positions, in_block, np.inf),
-        }
-        return [_query_values(measure, some, of_runs[measure.unretrieved]) for measure in measures]
-
-    results = map_in_order(evaluated, batches, n_threads or _threads(queries, len(measures), ties))
-    return [np.concatenate(parts) for parts in zip(*results, strict=True)]
-
-
-def refuse_real_labels(measures: Sequence[Measure]) -> None:
-    """Raise `DataError` if one of some measures does not take real labels."""
-    for measure in measures:
-        if not measure.takes_real:
-            raise DataError(
-                f"{measure.name} takes no real labels of logs, such as clicks over propensities: it is not "
-                "linear in labels, or reads grades. Take ClickDCG@10, ClickP@5 or ClickRBP as the measure, "
-                "and as select_by (--select-by)"
-            )
-
-
-def _query_values(measure: Measure, queries: Queries, positions: Positions) -> np.ndarray:
-    """Return the values of a measure; those of one defined outside directrank are checked."""
-    if not is_own(measure):
-        return measure.query_values(queries, positions)
-    try:
-        values = np.asarray(measure.query_values(queries, positions), dtype=np.float64)
-    except Exception as error:  # whatever code of a user raises
-        raise MethodError(f"the measure {measure.name} failed: {type(error).__name__}: {error}") from error
-    if values.shape != (queries.n_queries,):
-        raise MethodError(
-            f"the measure {measure.name} returned an array of shape {values.shape}, "
-            f"expected ({queries.n_queries},): one value per query"
-        )
-    if not np.isfinite(values).all():
-        place = int(np.argmin(np.isfinite(values)))
-        raise MethodError(
-            f"the measure {measure.name} is {values[place]} on query {queries.qid[place]}; expected a number"
-        )
-    return values
-
-
-def _threads(queries: Queries, n_measures: int, ties: str) -> int:
-    if ties != "expected":  # sorting takes far longer than counting
-        return processors()
-    pairs = queries.cached("pairs", lambda: int(((queries.sizes + MORE_DOCS) ** 2).sum()))
-    n_threads = pairs * (1 + n_measures) // PAIRS_PER_THREAD
-    return 1 if n_threads <= 1 else min(n_threads, processors())
-
-
-def _batches(queries: Queries) -> list[tuple[slice, Queries]]:
-    if queries.n_docs <= BATCH_DOCS:
-        return [(slice(0, queries.n_docs), queries)]
-    targets = np.arange(BATCH_DOCS, queries.n_docs, BATCH_DOCS)
-    cuts = np.searchsorted(queries.indptr, targets)
-    bounds = np.unique(np.concatenate(([0], cuts, [queries.n_queries])))
-    return [
-        (slice(int(queries.indptr[a]), int(queries.indptr[b])), queries.part(int(a), int(b)))
-        for a, b in pairwise(bounds)
-    ]
-
-
-Evaluated = Callable[[Queries, Mapping[str, Measure]], dict[str, np.ndarray]]
-
-
-def unjudged_bounds(
-    computed: Mapping[str, Measure],
-    queries: Queries,
-    positions: Positions,
-    retrieved: np.ndarray,
-    grade: float,
-    values: Evaluated,
-) -> dict[str, np.ndarray]:
-    """Return the least and the largest value of each measure and query over grades of unjudged documents.
-
-    `positions` are those of all documents, which do not depend on grades; `retrieved` says which documents
-    the ranking holds, in the inner order; `grade` is the largest grade; `values` evaluates measures on
-    queries with other grades. Raises DataError if the bounds of a measure are not known.
-
-    Every document of the ranking without a judgment has some grade from 0 to the largest one. Documents that
-    the ranking does not hold keep theirs: they count as not relevant, as everywhere.
-
-    - A measure that rises with each grade is least where all are 0, and largest where all have the largest.
-    - Of a measure that rises where an irrelevant document and a relevant one below it swap grades, the
-      extremes for each number m of relevant documents are at the m first and at the m last of the unjudged
-      ones.
-    - nDCG is a linear function of the gains divided by a convex one, so that it is least at a corner: grades
-      0 and the largest, and by swaps the m last. For its largest value see `largest_ndcg`.
-    """
-    unknown = [name for name, measure in computed.items() if measure.over_grades is None]
-    if unknown:
-        raise DataError(
-            f"the bounds of {unknown[0]} over unjudged documents are not known; leave it out, or ask for AP, "
-            "nDCG, P, RR, R, Rprec, RBP, ERR or DCG"
-        )
-    unjudged = retrieved & ~first_of(queries.n_judged, queries)
-    query = queries.query
-    place = np.full(queries.n_docs, -1)
-    ranking = np.flatnonzero(unjudged)[np.lexsort((positions.above[unjudged], query[unjudged]))]
-    count = np.bincount(query[ranking], minlength=queries.n_queries)
-    place[ranking] = np.arange(len(ranking)) - np.repeat(np.cumsum(count) - count, count)
-    most = int(count.max(initial=0))
-    bounds = {name: np.full((2, queries.n_queries), [[np.inf], [-np.inf]]) for name in computed}
-    for m in range(most + 1):
-        changing = {
-            name: measure
-            for name, measure in computed.items()
-            if m in (0, most) or measure.over_grades == "swaps"
-        }
-        for best in (False, True):
-            which = unjudged & ((place < m) if best else (place >= count[query] - m))
-            for name, measured in values(_graded(queries, query, which, grade), changing).items():
-                bounds[name][0] = np.fmin(bounds[name][0], measured)
-                bounds[name][1] = np.fmax(bounds[name][1], measured)
-    for name, measure in computed.items():
-        if isinstance(measure, NDCG):
-            bounds[name][1] = largest_ndcg(measure, queries, positions, unjudged, retrieved, grade)
-    return bounds
-
-
-def _graded(queries: Queries, query: np.ndarray, which: np.ndarray, grade: float) -> Queries:
-    """Return queries where some documents have a grade."""
-    relevance = np.where(which, grade, queries.relevance)
-    order = np.lexsort((-relevance, query))
-    docid = None if queries.docid is None else queries.docid[order]
-    return Queries(relevance[order], queries.indptr, queries.row[order], queries.qid, docid)
-
-
-def largest_ndcg(
-    measure: NDCG,
-    queries: Queries,
-    positions: Positions,
-    unjudged: np.ndarray,
-    retrieved: np.ndarray,
-    grade: float,
-) -> np.ndarray:
-    """Return the largest nDCG of each query over grades from 0 to `grade` of unjudged documents.
-
-    Notes
-    -----
-    The value is N/D, and the largest λ has max(N − λD) = 0 (Dinkelbach, 1967). Gains add up over levels, the
-    grades of judged documents and `grade`: with n_h documents of level h or more, D is the sum over levels of
-    the step of the gain times the ideal of n_h equal documents. So each level has its own best number of
-    unjudged documents, the first ones, which can only fall with the level: the ideal is concave in n_h.
-    """
-    ideal = cut_discounts(measure, max(queries.longest, 1))[1]
-    last = np.minimum(positions.above + positions.tied, len(ideal) - 1)
-    discount = np.where(
-        retrieved, (ideal[last] - ideal[np.minimum(positions.above, last)]) / positions.tied, 0.0
-    )
-    values = np.zeros(queries.n_queries)
-    for q, (start, stop) in enumerate(zip(queries.indptr[:-1], queries.indptr[1:], strict=True)):
-        block = slice(int(start), int(stop))
-        grades, discounts, open_ = queries.relevance[block], discount[block], unjudged[block]
-        levels = np.unique(np.append(grades[grades > 0], grade))
-        steps = np.diff(gains_of_grades(levels, measure.gain), prepend=0.0)
-        first = np.append(0.0, np.cumsum(np.sort(discounts[open_])[::-1]))
-        judged = grades >= levels[:, None]
-        gained, n_judged = judged @ discounts, judged.sum(axis=1)
-        gains, norms = gained[:, None] + first, ideal[n_judged[:, None] + np.arange(len(first))]
-        value, better = -1.0, 0.0
-        while better > value:
-            value = better
-            best = np.argmax(gains - value * norms, axis=1)[:, None]
-            n, d = (steps @ np.take_along_axis(part, best, axis=1)[:, 0] for part in (gains, norms))
-            better = n / d if d > 0 else 0.0
-        values[q] = min(value, 1.0)
-    return values
-
-
-# How many slices of digits are added by vector instructions; the rest is added number by number.
-SLICES = 4
-LARGEST_SLICED = 2.0**900
-
-
-def mean_value(
-    measure: Measure, queries: Queries, scores: np.ndarray, weights: np.ndarray | None = None
-) -> float:
-    """Return the mean of a measure over queries in the standard convention, for selection and monitoring.
-
-    Ties count with their expected value, and queries where the measure is undefined count 0. The result is
-    bitwise the same for any order of rows and of queries.
-
-    Parameters
-    ----------
-    measure : Measure
-    queries : Queries
-    scores : ndarray of shape (n_docs,), float32 or float64
-        In the inner order, without NaN.
-    weights : ndarray of shape (n_queries,), optional
-        Not negative, with a positive sum; 1 each by default.
-
-    Returns
-    -------
-    float
-        In [0, 1], larger is better.
-    """
-    return mean_values([measure], queries, scores, weights)[0]
-
-
-def mean_values(
-    measures: Sequence[Measure],
-    queries: Queries,
-    scores: np.ndarray,
-    weights: np.ndarray | None = None,
-    *,
-    n_threads: int | None = None,
-) -> list[float]:
-    """Return the means of several measures over queries; the positions are computed once. See `mean_value`.
-
-    `n_threads` as in `values_of`.
-    """
-    return [
-        _mean(query_values, weights)
-        for query_values in values_of(measures, queries, scores, n_threads=n_threads)
-    ]
 
 
 class Evaluation(Tabular, Mapping[str, float]):
@@ -791,7 +531,7 @@ def evaluate(
             every = np.ones(queries.n_docs, bool) if present is None else present
             positions = positions_of(queries, inner, ties=rules.ties, retrieved=present)
             bounds = {
-                name: np.array([_mean(query_values, weights) for query_values in both])
+                name: np.array([weighted_mean(query_values, weights) for query_values in both])
                 for name, both in unjudged_bounds(
                     computed, queries, positions, every, grade,
                     lambda graded, asked: _values(
@@ -855,30 +595,9 @@ def _are_tied(queries: Queries, scores: np.ndarray, retrieved: np.ndarray | None
     return bool((least >= largest).all() and (queries.count(counted) > 1).any())
 
 
-def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
-    if weights is None:
-        return exact_sum(values) / len(values)
-    return exact_sum(weights * values) / exact_sum(weights)
-
-
-def exact_sum(values: np.ndarray) -> float:
-    """Return the sum of finite numbers, rounded once, so that their order does not matter."""
-    parts, rest = [], values
-    largest = float(np.abs(values).max(initial=0.0))
-    while largest > 0.0 and len(parts) < SLICES and largest < LARGEST_SLICED:
-        # Adding and subtracting a large power of two leaves multiples of its last digit, so few digits that
-        # their sum needs no rounding.
-        anchor = 1.5 * 2.0 ** (math.frexp(largest)[1] + len(values).bit_length())
-        top = (rest + anchor) - anchor
-        rest = rest - top
-        parts.append(float(top.sum()))
-        largest = float(np.abs(rest).max(initial=0.0))
-    return math.fsum(parts) if largest == 0.0 else math.fsum([*parts, *rest.tolist()])
-
-
 def _mean_of_counted(name: str, values: np.ndarray, weights: np.ndarray | None) -> float:
     counted = ~np.isnan(values)
     counted_weights = None if weights is None else weights[counted]
     if not counted.any() or (counted_weights is not None and not counted_weights.any()):
         raise DataError(f"{name} is undefined for every query; there is no mean with empty='skip'")
-    return _mean(values[counted], counted_weights)
+    return weighted_mean(values[counted], counted_weights)

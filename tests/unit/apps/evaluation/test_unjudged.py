@@ -12,8 +12,7 @@ import pytest
 import oracles
 from directrank import evaluate_runs
 from directrank.data.queries import Queries
-from directrank.measures import parse_measure
-from directrank.measures.evaluation import values_of
+from directrank.measures import parse_measure, values_of
 
 
 def is_relevant(label, rel):

@@ -6,18 +6,11 @@ import numpy as np
 import pytest
 
 from directrank import evaluate_runs
+from directrank.apps.evaluation import evaluate
 from directrank.data.grouping import group_rows
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
-from directrank.measures import (
-    AP,
-    NDCG,
-    WPD,
-    P,
-    evaluate,
-    mean_value,
-    mean_values,
-)
+from directrank.measures import AP, NDCG, WPD, P, mean_value, mean_values
 
 # Query a: relevant at 1 and 3 of 3. Query b: nothing relevant. Query c: relevant at 2 of 2.
 RELEVANCE = [1, 0, 2, 0, 0, 0, 1]

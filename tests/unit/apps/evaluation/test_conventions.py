@@ -8,7 +8,8 @@ from math import log2
 import numpy as np
 import pytest
 
-from directrank.measures import AP, CONVENTIONS, DCG, NDCG, P, evaluate, parse_measure
+from directrank.apps.evaluation import CONVENTIONS, evaluate
+from directrank.measures import AP, DCG, NDCG, P, parse_measure
 
 
 def scored(ranked, measures, convention="standard", **options):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from directrank.apps.evaluation import CONVENTIONS, evaluate
 from directrank.data import QueryGroups, make_ranking
 from directrank.diagnostics.audit import audit_scores
 from directrank.diagnostics.data_check import check_data
@@ -16,7 +17,7 @@ from directrank.estimators.method import Configured
 from directrank.estimators.methods import configured
 from directrank.estimators.presets.pairs import Regression
 from directrank.files import read_letor
-from directrank.measures import CONVENTIONS, DEFAULT_MEASURE, MEASURES, evaluate
+from directrank.measures import DEFAULT_MEASURE, MEASURES
 from directrank.measures.positions import positions_of
 from directrank.scorers.scaling import Scaling
 
