@@ -64,3 +64,8 @@ def key_of(bits):
 def value_of_key(key):
     """Return the float32 of a key."""
     return np.uint32(key ^ SIGN if key >= SIGN else ~key).view(np.float32)
+
+
+def values_of_keys(keys: np.ndarray) -> np.ndarray:
+    """Return the float32 of some keys, outside kernels."""
+    return np.where(keys >= SIGN, keys ^ SIGN, ~keys).view(np.float32)

@@ -12,8 +12,8 @@ import numpy as np
 
 from directrank.features import Features, zeros_like
 from directrank.features.shards import map_in_order
-from directrank.kernels.compile import inline_kernel, kernel
-from directrank.solvers.sorting import MISSING, SIGN, key_of, value_of_key
+from directrank.kernels.compile import kernel
+from directrank.solvers.sorting import MISSING, SIGN, key_of, values_of_keys
 
 #: Most bins of a feature, with that of missing values.
 MOST_BINS = 255
@@ -101,12 +101,69 @@ def _empty(rows: np.ndarray, n_features: int, tiles: np.ndarray | None) -> Bins:
 
 def _find_bins(keys: np.ndarray, most: int, bins: Bins, some: slice, scratch: np.ndarray) -> None:
     """Write the thresholds of some columns into bins, with their medians; scratch is (2, n_rows)."""
-    columns = bins.n_values[some], bins.missing[some], bins.thresholds[some], bins.medians[some]
-    (order, sizes), places = scratch, np.empty(MOST_BINS + 1, np.int64)
-    for column, of_column in enumerate(keys):
+    (order, sizes), cuts = scratch, np.empty(MOST_BINS, np.int64)
+    for column, of_column in enumerate(keys, some.start):
         order[:] = of_column
         order.sort()
-        _bin_column(order, most, column, *columns, sizes, places)
+        present = int(order.searchsorted(MISSING))
+        values, is_missing = order[:present], present < len(order)
+        bins.missing[column], bins.medians[column], bins.n_values[column] = is_missing, 0.0, 0
+        # The last threshold divides values from missing ones.
+        bins.thresholds[column] = np.inf
+        if present == 0:
+            continue
+        bins.medians[column] = values_of_keys(values[[(present - 1) // 2, present // 2]]).mean(dtype=float)
+        n_below, n_up_to_zero = values.searchsorted(SIGN), values.searchsorted(SIGN, "right")
+        n_distinct = _distinct(values, sizes)
+        counts = n_below, n_up_to_zero - n_below, present - n_up_to_zero
+        n_cuts = _cuts_around_zero(values[:n_distinct], sizes[:n_distinct], counts, most - is_missing, cuts)
+        low, high = values[cuts[:n_cuts]], values[cuts[:n_cuts] + 1]
+        bins.thresholds[column, :n_cuts] = _between(values_of_keys(low), values_of_keys(high))
+        bins.n_values[column] = n_cuts + 1
+
+
+def _cuts_around_zero(
+    values: np.ndarray, sizes: np.ndarray, counts: tuple[int, int, int], most: int, cuts: np.ndarray
+) -> int:
+    """Write the places of the keys after which a bin ends, but for the last bin; return their number.
+
+    `counts` has the documents below zero, at zero and above.
+    """
+    (n_below, n_zero, n_above), n_cuts, n_bins = map(int, counts), 0, 0
+    below, above = (int(values.searchsorted(SIGN, side)) for side in ("left", "right"))
+    if below > 0 and most > 1:
+        share = max(1, int(n_below / (n_below + n_above) * (most - 1)))
+        n_cuts = _cuts_of_side(sizes[:below], share, n_below, cuts)
+        n_bins = n_cuts + 1
+        if below < len(values):
+            cuts[n_cuts] = below - 1
+            n_cuts += 1
+    if above < len(values) and n_bins < most - 1:
+        if n_zero > 0:
+            cuts[n_cuts] = below
+            n_cuts += 1
+        of_side = cuts[n_cuts:]
+        n_of_side = _cuts_of_side(sizes[above:], most - 1 - n_bins, n_above, of_side)
+        of_side[:n_of_side] += above
+        n_cuts += n_of_side
+    return n_cuts
+
+
+def _cuts_of_side(sizes: np.ndarray, most: int, n_docs: int, cuts: np.ndarray) -> int:
+    """Write the places of values of one sign after which one of at most so many bins ends, as above."""
+    if len(sizes) > most:
+        return _cuts_by_mass(sizes, min(most, n_docs), n_docs, cuts)
+    cuts[: len(sizes) - 1] = np.arange(len(sizes) - 1)
+    return len(sizes) - 1
+
+
+def _between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the largest numbers up to the middles of two others; near zero, of zero's bin."""
+    middle = 0.5 * (low.astype(np.float64) + high)
+    middle[(low <= 0.0) & (high > ZERO)] = ZERO
+    middle[(low < -ZERO) & (high == 0.0)] = -ZERO
+    rounded = middle.astype(np.float32)
+    return np.where(rounded > middle, np.nextafter(rounded, np.float32(-np.inf)), rounded)
 
 
 def _keys(bits: np.ndarray, rows: np.ndarray, some: slice) -> np.ndarray:
@@ -141,27 +198,15 @@ def _fill(bits, rows, first, keys):
 
 
 @kernel
-def _bin_column(keys, most, column, n_values, missing, thresholds, medians, sizes, places):
-    """Write the bins of a column by its sorted keys; distinct ones are moved to the front."""
-    present, n_distinct, n_cuts = len(keys), 0, 0
-    while present > 0 and keys[present - 1] == MISSING:
-        present -= 1
-    missing[column], medians[column] = present < len(keys), 0.0
-    if present > 0:
-        low = np.float64(value_of_key(keys[(present - 1) // 2]))
-        medians[column] = np.float32(0.5 * (low + np.float64(value_of_key(keys[present // 2]))) + 0.0)
-        for i in range(present):
-            if i == 0 or keys[i] != keys[n_distinct - 1]:
-                keys[n_distinct], sizes[n_distinct] = keys[i], 0
-                n_distinct += 1
-            sizes[n_distinct - 1] += 1
-        n_cuts = _cuts_around_zero(keys, n_distinct, sizes, present, most - missing[column], places)
-    for cut in range(thresholds.shape[1]):
-        # The last threshold divides values from missing ones.
-        thresholds[column, cut] = np.inf
-        if cut < n_cuts:
-            thresholds[column, cut] = value_of_key(_between(keys[places[cut]], keys[places[cut] + 1]))
-    n_values[column] = n_cuts + 1 if present > 0 else 0
+def _distinct(keys, sizes):
+    """Move the distinct ones of sorted keys to the front, and count each; return their number."""
+    n = 0
+    for i in range(len(keys)):
+        if i == 0 or keys[i] != keys[n - 1]:
+            keys[n], sizes[n] = keys[i], 0
+            n += 1
+        sizes[n - 1] += 1
+    return n
 
 
 @kernel
@@ -180,79 +225,28 @@ def _assign(keys, bits, n_values, tiles, tops):
             tile[i] |= (np.uint64(place) if key != MISSING else n_bins) << shift
 
 
-@inline_kernel
-def _cuts_around_zero(values, n, sizes, n_docs, most, places):
-    """Write the places of the values after which a bin ends, but for the last bin; return their number."""
-    below, n_below, n_zero = 0, 0, 0
-    while below < n and values[below] < SIGN:
-        n_below += sizes[below]
-        below += 1
-    above = below
-    if above < n and values[above] == SIGN:
-        n_zero, above = sizes[above], above + 1
-    n_bins = n_cuts = 0
-    for is_above in range(2):  # One call, as each is compiled into its place.
-        start, stop, n_of_side, share = 0, below, n_below, 0
-        if is_above:
-            start, stop, n_of_side, share = above, n, n_docs - n_below - n_zero, most - 1 - n_bins
-        elif below > 0 and most > 1:
-            share = max(1, int(n_below / (n_docs - n_zero) * (most - 1)))
-        if start == stop or share <= 0:
-            continue
-        if is_above and n_zero > 0:
-            places[n_cuts] = below
-            n_cuts += 1
-        n_cuts = _cuts_by_mass(sizes, start, stop, share, n_of_side, places, n_cuts)
-        if not is_above:
-            n_bins = n_cuts + 1
-            if below < n:
-                places[n_cuts] = below - 1
-                n_cuts += 1
-    return n_cuts
-
-
 @kernel
-def _cuts_by_mass(sizes, start, stop, most, n_docs, places, n_cuts):
-    if stop - start <= most:
-        for i in range(start, stop - 1):
-            places[n_cuts] = i
-            n_cuts += 1
-        return n_cuts
-    most = max(1, min(most, n_docs))
-    mean, bins, rest, last = n_docs / most, most, n_docs, n_cuts + most - 1
-    for i in range(start, stop):
+def _cuts_by_mass(sizes, most, n_docs, cuts):
+    mean, bins, rest, last, n_cuts = n_docs / most, most, n_docs, most - 1, 0
+    for i in range(len(sizes)):
         if sizes[i] >= mean:
             bins -= 1
             rest -= sizes[i]
     large, size = mean, 0
     mean = rest / bins
-    for i in range(start, stop - 1):
+    for i in range(len(sizes) - 1):
         if n_cuts >= last:
             break
         alone = sizes[i] >= large
         if not alone:
             rest -= sizes[i]
         size += sizes[i]
-        before = sizes[i + 1] >= large and size >= max(1.0, 0.5 * mean)
+        before = sizes[i + 1] >= large and size >= 1 and size >= 0.5 * mean
         if alone or size >= mean or before:
-            places[n_cuts] = i
+            cuts[n_cuts] = i
             n_cuts += 1
             size = 0
             if not alone:
                 bins -= 1
                 mean = rest / bins
     return n_cuts
-
-
-@inline_kernel
-def _between(low, high):
-    """Return the key of the largest number up to the middle of two others; near zero, of zero's bin."""
-    a, b = np.float64(value_of_key(low)), np.float64(value_of_key(high))
-    middle = 0.5 * (a + b)
-    if a <= 0.0 and b > ZERO:
-        middle = np.float64(ZERO)
-    elif b == 0.0 and a < -ZERO:
-        middle = -np.float64(ZERO)
-    rounded = np.float32(middle)
-    key = key_of(rounded.view(np.uint32))
-    return key - np.uint32(1) if np.float64(rounded) > middle else key
