@@ -44,23 +44,24 @@ class JudgedMean:
     weight: float
     alone: Estimate
     assisted: Estimate
-    _variances: tuple[float, float, float]  # Of people's values, of what the machine leaves, of the machine's
+    _variance: float  # Of people's values
 
     @property
     def helps(self) -> bool:
         """Whether the machine's judgments are used."""
         return self.weight != 0.0
 
-    def queries_needed(self, width: float, *, assisted: bool = True) -> int | None:
-        """Return how many queries people must judge for an interval of this width; None if none do."""
+    def queries_needed(self, width: float, *, assisted: bool = True) -> int:
+        """Return how many queries people must judge for an interval of this width."""
         if not 0.0 < width < math.inf:
             raise ValueError(f"width: found {width}, expected the width of an interval, such as 0.02")
-        whole, left, machine = self._variances
-        variance = (width / 2 / _quantile(10**6)) ** 2
-        if not assisted or not self.helps:
-            return max(2, math.ceil(whole / variance))
-        variance -= self.weight**2 * machine / self.n_more
-        return max(2, math.ceil(left / variance)) if variance > 0.0 else None
+        needed = self._variance / (width / 2 / _quantile(10**6)) ** 2
+        if assisted and self.helps:
+            # The variance by the best weight for n is that of people's mean times 1 - r^2 m / (n + m).
+            more = needed - self.n_more
+            rest = needed * self.n_more * (1.0 - self.correlation**2)
+            needed = (more + math.sqrt(more**2 + 4.0 * rest)) / 2.0
+        return max(2, math.ceil(needed))
 
 
 def _quantile(n: int) -> float:
@@ -110,12 +111,12 @@ def judged_mean(people: Any, machine: Any, more: Any) -> JudgedMean:
             f"{n} queries have people's judgments, {len(f)} of them a machine's, and {m} the machine's "
             "alone; expected 3 or more, the same, and 1 or more"
         )
-    alone = _interval(float(y.mean()), float(y.var(ddof=1)) / n, n)
+    variance = float(y.var(ddof=1))
+    alone = _interval(float(y.mean()), variance / n, n)
     spread = math.sqrt(float(y.var() * f.var()))
     correlation = float(((y - y.mean()) * (f - f.mean())).mean()) / spread if spread > 0.0 else 0.0
-    variances = float(y.var(ddof=1)), float(y.var(ddof=1)), float(extra.var())
     if correlation**2 * (n - 2) <= SHOWN**2 * (1.0 - correlation**2) or not extra.var() > 0.0:
-        return JudgedMean(n, m, correlation, 0.0, alone, alone, variances)
+        return JudgedMean(n, m, correlation, 0.0, alone, alone, variance)
 
     def weight(which: np.ndarray) -> float:
         covariance = float(np.cov(y[which], f[which])[0, 1])
@@ -128,12 +129,11 @@ def judged_mean(people: Any, machine: Any, more: Any) -> JudgedMean:
     else:
         weights = np.full(n, weight(every >= 0))
     left, share = y - weights * f, float(weights.mean())
-    variances = variances[0], float(left.var(ddof=1)), variances[2]
-    variance = variances[1] / n + share**2 * float(extra.var(ddof=1) if m > 1 else extra.var()) / m
-    assisted = _interval(share * float(extra.mean()) + float(left.mean()), variance, n)
+    error = float(left.var(ddof=1)) / n + share**2 * float(extra.var(ddof=1) if m > 1 else extra.var()) / m
+    assisted = _interval(share * float(extra.mean()) + float(left.mean()), error, n)
     if assisted.high - assisted.low >= alone.high - alone.low:
         share, assisted = 0.0, alone
-    return JudgedMean(n, m, correlation, share, alone, assisted, variances)
+    return JudgedMean(n, m, correlation, share, alone, assisted, variance)
 
 
 def judged_means(

@@ -70,11 +70,18 @@ def test_queries_needed_by_the_formula():
     people, machine = population("good")
     result = judged_mean(people[:100], machine[:100], machine[100:])
     assert result.helps
-    n = result.queries_needed(0.1)
-    alone = result.queries_needed(0.1, assisted=False)
-    assert alone == np.ceil(people[:100].var(ddof=1) / (0.05 / 1.959964) ** 2)
-    assert n < alone
-    assert result.queries_needed(1e-4) is None  # the machine's own queries are too few
+    whole, r = people[:100].var(ddof=1), np.corrcoef(people[:100], machine[:100])[0, 1]
+    weights = np.linspace(0.0, 1.5, 3001)  # the best of these, for n queries of people and 2,900 more
+
+    def reached(n):
+        shares = 1 - 2 * weights * r**2 + weights**2 * r**2 * (1 + n / 2900)
+        return 2 * 1.959964 * np.sqrt(shares.min() * whole / n)
+
+    for width in (0.1, 0.02):
+        n, alone = result.queries_needed(width), result.queries_needed(width, assisted=False)
+        assert alone == np.ceil(whole / (width / 2 / 1.959964) ** 2)
+        assert n < alone
+        assert reached(n) <= width < reached(0.99 * n - 1)
     for width in (0.0, np.inf):
         with pytest.raises(ValueError, match="expected the width"):
             result.queries_needed(width)

@@ -45,7 +45,7 @@ def evaluate_with_judge(
             if width is not None:
                 with usage(f"--queries-needed {width:g}"):
                     counts = [result.queries_needed(width, assisted=used) for used in (False, True)]
-                cells += ["none suffice" if count is None else str(count) for count in counts]
+                cells += map(str, counts)
                 fact["queries_needed"] = dict(zip(("alone", "assisted"), counts, strict=True))
             rows.append([run, name, *cells])
             facts.setdefault(run, {})[name] = fact
