@@ -13,7 +13,7 @@ from directrank.data.cells import unmasked
 from directrank.data.columns import name_of_ids
 from directrank.data.encoding import encoded, encoding_of
 from directrank.data.frame_columns import coded, column_names, in_names
-from directrank.data.grouping import as_grades, id_array, query_codes, refuse_other_order
+from directrank.data.grouping import as_grades, checked_relevance, id_array, query_codes, refuse_other_order
 from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.memory import as_dense
 from directrank.data.supervision import SUPERVISION
@@ -141,7 +141,7 @@ def validation_rows(eval_set, eval_qid, eval_group) -> Rows:
 def checked_target(y) -> np.ndarray:
     """Return relevance as a vector of floats; ordered categories become grades (`as_grades`).
 
-    Raises ValueError if values are complex, text or not finite.
+    Raises ValueError if values are complex or text.
     """
     column = np.asarray(as_grades(y))
     if column.ndim == 2 and column.shape[1] == 1:
@@ -154,7 +154,7 @@ def checked_target(y) -> np.ndarray:
     from sklearn.utils import check_array
 
     numeric: Any = np.float64  # scikit-learn's stub knows names of types only
-    return check_array(column, ensure_2d=False, dtype=numeric, input_name="y")
+    return check_array(column, ensure_2d=False, dtype=numeric, ensure_all_finite=False, input_name="y")
 
 
 def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:
@@ -273,8 +273,10 @@ def grouped_rows(
     X, categories = coded(X, None if training else categorical_columns(ranker))
     features = validated(ranker, X, training, finite=False)  # `QueryGroups` checks that
     target = y if isinstance(y, SUPERVISION) else checked_target(y)
-    if not isinstance(target, SUPERVISION) and len(target) != len(features):
-        raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
+    if not isinstance(target, SUPERVISION):
+        if len(target) != len(features):
+            raise ValueError(f"X has {len(features)} rows but y has {len(target)}")
+        target = checked_relevance(target, len(features))  # before rows are copied, whose numbers it names
     names = qid_of_rows(qid, group, len(features), 0 if ranker.strict_qid else most_without_qid)
     if weight is not None and len(names) == len(features) and not isinstance(target, SUPERVISION):
         times = copies(weight, names)

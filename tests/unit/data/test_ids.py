@@ -79,8 +79,12 @@ def test_masks_of_numpy_are_missing_values(masked):
         evaluate(np.ma.stack([values, values], axis=1), X[:, 0], Y)
     with pytest.raises(DataError, match=f"the score of row {masked} is NaN"):
         evaluate(Y, values, Y)
-    with pytest.raises(ValueError, match="Input y contains NaN"):
+    with pytest.raises(DataError, match=f"relevance of row {masked} is nan"):
         Regression().fit(X, values, qid=Y)
+    with pytest.raises(
+        DataError, match=f"relevance of row {masked} is nan"
+    ):  # of the row before it is copied
+        Regression().fit(X, values, qid=Y, sample_weight=np.arange(12) % 3 + 1)
     with pytest.raises(DataError, match="sample_weight must be finite"):
         Regression().fit(X, Y, qid=Y, sample_weight=values + 1)
     assert QueryGroups(X, np.ma.array(Y), np.ma.array(Y)).n_queries == 3

@@ -59,18 +59,19 @@ def test_a_comparison_chooses_the_loop_of_adarank_and_its_directions():
 
 
 @pytest.mark.parametrize(
-    ("name", "parameter", "values"),
+    ("name", "keep", "parameter", "values"),
     [
-        ("trees-lambdarank(AP)", "truncation", (30, None)),
-        ("trees-lambdarank(nDCG@40)", "truncation", (30, 10)),
-        ("trees-listnet", "distance", (False, True)),
-        ("rankboost", "depth", (1, 3)),
+        ("trees-lambdarank(AP)", "best", "truncation", (30, None)),
+        ("trees-lambdarank(nDCG@40)", "best", "truncation", (30, 10)),
+        ("trees-listnet", "best", "distance", (False, True)),
+        ("trees-listnet", "last", "patience", (1, 2)),
+        ("rankboost", "best", "depth", (1, 3)),
     ],
 )
-def test_points_of_a_grid_that_differ_without_effect_are_one(name, parameter, values):
+def test_points_of_a_grid_that_differ_without_effect_are_one(name, keep, parameter, values):
     (method,) = configured(name)
     leaves = {"leaves": (3, 4)} if "trees" in name else {}
-    method = method.changed(method.method.fixed, {**leaves, parameter: values})
+    method = method.changed({**method.method.fixed, "keep": keep}, {**leaves, parameter: values})
     assert [point[parameter] for point in method.points()] == [values[0]] * (2 if leaves else 1)
     data = make_ranking(8, 50, 3)
     one, other = (method.build({parameter: value}).set_params(rounds=3).fit(data) for value in values)

@@ -178,7 +178,8 @@ def gated(runs: Mapping[str, Any], baseline: Any, margins: Mapping[str, float], 
             gains = gains[np.isfinite(gains)]
             if len(gains) < 2:
                 raise DataError(
-                    f"{run}: {len(gains)} queries have a value of {measure} in both; expected 2 or more"
+                    f"{run}: a gate needs 2 queries or more with a value of {measure} in both; there "
+                    + ("is 1" if len(gains) else "is none")
                 )
             rows.append(
                 Gain(

@@ -237,7 +237,7 @@ class Splitting:
         rng, n_queries = np.random.default_rng(self.seed), groups.n_queries
         if self.fold_by is None:
             if n_queries < self.k:
-                raise DataError(f"{n_queries} queries cannot be divided into {self.k} folds")
+                raise DataError(f"{self.k} folds need {self.k} queries or more, not {n_queries}")
             pieces = np.array_split(rng.permutation(n_queries), self.k)
         else:
             pieces = self._pieces(groups, file, rng)
@@ -258,7 +258,7 @@ class Splitting:
             )
         distinct, code, counts = np.unique(values[starts], return_inverse=True, return_counts=True)
         if len(distinct) < self.k:
-            raise DataError(f"{where}: {len(distinct)} values cannot be divided into {self.k} folds")
+            raise DataError(f"{where}: {self.k} folds need {self.k} values or more, not {len(distinct)}")
         order = rng.permutation(len(distinct))
         order = order[np.argsort(-counts[order], kind="stable")]
         piece, filled = np.empty(len(distinct), np.int64), np.zeros(self.k, np.int64)

@@ -136,11 +136,12 @@ class TreeRanker(Ranker):
         return loss, grown, Trees()
 
     def idle_parameters(self):
-        """See `Ranker`: the weights of pairs are LambdaRank's, and few measures are truncated."""
+        """See `Ranker`: only LambdaRank weighs pairs, few measures are cut, all rounds need no patience."""
+        idle = [] if self.keep == "best" else ["patience"]
         if self.objective != "lambdarank":
-            return ("distance", "truncation")
+            return [*idle, "distance", "truncation"]
         measure = parse_measure(self.measure)
-        return ("truncation",) if SwapWeighted.truncated(measure, self.truncation) is measure else ()
+        return [*idle, *["truncation"] * (SwapWeighted.truncated(measure, self.truncation) is measure)]
 
     def _chooses_categories(self, request) -> bool:
         has_categories = request.groups.encoding is not None

@@ -124,7 +124,9 @@ def test_holm_is_for_failing_and_not_for_passing():
 
 def test_queries_without_a_value_are_left_out_and_too_few_refused():
     assert one([0.5, np.nan, 0.6], [0.5, 0.1, 0.6], 0.01).queries == 2
-    with pytest.raises(directrank.DataError, match="1 queries have a value of AP in both"):
+    with pytest.raises(
+        directrank.DataError, match="a gate needs 2 queries or more with a value of AP in both; there is 1"
+    ):
         one([0.5], [0.5], 0.01)
     with pytest.raises(ValueError, match="the margin of AP is -1"):
         one([0.5, 0.1], [0.5, 0.1], -1)

@@ -344,7 +344,7 @@ def test_folds_by_query_cover_every_query_once(groups, folder, tmp_path):
     assert result.folds == ["Fold1", "Fold2", "Fold3", "Fold4"]
     with pytest.raises(ValueError, match="three folds or more"):
         folds_of(groups, splitting=Splitting(2))
-    with pytest.raises(DataError, match="36 queries cannot be divided into 40"):
+    with pytest.raises(DataError, match="40 folds need 40 queries or more, not 36"):
         folds_of(groups, splitting=Splitting(40))[1][0].load()
 
 

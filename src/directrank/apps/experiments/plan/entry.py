@@ -191,8 +191,8 @@ class Entry(ABC):
         """Return the entry with another label."""
 
     def restarted(self, point: Point, times: int) -> Point:
-        """Return a point with extra random restarts, if there are any."""
-        return point
+        """Return a point with extra random restarts, if the method takes them."""
+        return {"n_restarts": times, **point} if "n_restarts" in self.parameters() else point
 
     def check_storable(self) -> None:
         """Raise `ValueError` if results cannot be stored, because a rerun would not know the entry again."""
@@ -237,10 +237,6 @@ class MethodEntry(Configured, Entry):
         """Return the estimator, its parameters and its measures."""
         selection_measure = self.select_by if chooses else None
         return self.method.estimator, self.method.fixed, point, self.measure, selection_measure
-
-    def restarted(self, point: Point, times: int) -> Point:
-        """Return a point with extra random restarts, if the method takes them."""
-        return {"n_restarts": times, **point} if "n_restarts" in self.parameters() else point
 
     def learn(self, task: Task) -> Learned:
         """Fit a ranker; a last fit is on training and validation set together."""

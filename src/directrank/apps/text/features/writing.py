@@ -84,7 +84,7 @@ def write_features(
         raise ValueError(f"kfold {kfold}: expected at least 3: parts to train, to validate and to test")
     groups, folder = features.groups, Path(folder)
     if kfold is not None and groups.n_queries < kfold:
-        raise DataError(f"{groups.n_queries} queries cannot be divided into {kfold} folds")
+        raise DataError(f"{kfold} folds need {kfold} queries or more, not {groups.n_queries}")
     ending, write = WRITERS[form]
     claim_folder(folder, force=force)
     for old in (*folder.glob(TRAINED.format("*")), *folder.glob(f"{ALL}.*")):
