@@ -17,6 +17,7 @@ from directrank.data.grouping import group_rows
 from directrank.kernels.plugins import WIDTH
 from directrank.measures import MEASURES, mean_values, parse_measure
 from directrank.surrogates import SwapWeighted
+from directrank.surrogates.exchange import lambda_weighted
 from directrank.surrogates.pairs.quotients import logistic_gradient
 from strategies import cases, random_case
 
@@ -237,9 +238,16 @@ def mean_over_orders(name, relevance, scores):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("near", [False, True])
 @pytest.mark.parametrize("name", SUMS)
-def test_weights_of_lambdaloss_are_the_mean_over_tie_orders(name, dtype):
-    """Queries of up to six documents, whose weights are fixed at scores with many ties or none."""
+def test_weights_of_lambdaloss_are_the_mean_over_tie_orders(name, near, dtype, monkeypatch):
+    """Queries of up to six documents, whose weights are fixed at scores with many ties or none.
+
+    `near` pairs of ranks are formed as in long lists.
+    """
+    if near:
+        monkeypatch.setattr(lambda_weighted, "LONG", 0)
+        monkeypatch.setattr(lambda_weighted, "SHARE_RANKED", 1)
     rng = np.random.default_rng(11)
     sizes = rng.integers(1, 7, 40)
     relevance = rng.integers(0, 4, sizes.sum()).astype(float)
@@ -250,7 +258,9 @@ def test_weights_of_lambdaloss_are_the_mean_over_tie_orders(name, dtype):
     fixed, scores = fixed[order].astype(dtype), rng.normal(size=len(order)).astype(dtype)
     weights = rng.random(len(sizes))
     oracles = SwapWeighted(parse_measure(name)).on(queries, weights)
+    monkeypatch.setattr(lambda_weighted, "LONG", 2**60)  # No list is summed by its grades.
     oracles.reweigh(fixed)
+    assert oracles.near.any() == near
     value, gradient = oracles.value_and_gradient(scores)
     total, slopes, curvature = 0.0, np.zeros(len(scores)), np.zeros(len(scores))
     for q, share in enumerate(weights):

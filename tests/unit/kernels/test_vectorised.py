@@ -37,7 +37,11 @@ RULES = (
     (weighted.ByDistance(*(DOCS,) * 5, SUMS), (np.float32(1),) * 5, (DOCS,) * 3),
     (weighted.BetweenBlocks(*(DOCS,) * 5, SUMS), (np.float32(1),) * 5, (DOCS,) * 3),
     (weighted.ByTable(QUERIES, DOCS), (np.float32(1), DOCS), (0, 64)),
-    (weighted.ByRank(weighted.ByDistance(*(DOCS,) * 5, SUMS), DOCS, 64), np.float32(1), (DOCS, DOCS)),
+    (
+        weighted.ByRank(weighted.ByDistance(*(DOCS,) * 5, SUMS), DOCS, 64, DOCS > 0),
+        np.float32(1),
+        (DOCS, DOCS),
+    ),
 )
 
 

@@ -80,7 +80,7 @@ def distances_at_ten(rank):
 
 def n_visited(oracles):
     """Return how many pairs are visited of those that the runs do not have."""
-    return N * len(oracles.few) + sum(len(pairs.weights) for pairs in oracles.ranked)
+    return N * len(oracles.few) + sum(len(pairs.weights) for pairs in oracles.ranked())
 
 
 @pytest.mark.share(2)
@@ -122,12 +122,44 @@ def test_pairs_that_weigh_in_rankings_with_ties_are_those_of_all_pairs(kind, mon
     assert_equal(listing, (value, gradient, visiting.derivatives(SCORES)[2]), SCORES)
 
 
+@pytest.mark.parametrize("digits", [9, 4, 1])
+@pytest.mark.parametrize("n", [2046, 2050])
+def test_compiled_passes_of_lambdaloss_are_sums_over_all_pairs(n, digits):
+    """Of 1,023² or 1,025² pairs: a list is long from 2²⁰ on; with few or many documents of the same score."""
+    y, ranked = np.repeat([1.0, 0.0], n // 2), np.round(RNG.normal(size=n), digits)
+    queries = QueryGroups(np.zeros((n, 1), np.float32), y, np.zeros(n)).queries
+    oracles = SwapWeighted(parse_measure("nDCG@10")).on(queries, np.ones(1))
+    plugin = oracles.gradient_plugin()
+    oracles.reweigh(ranked)
+    assert plugin.rule.near.tolist() == [n == 2050 and digits > 1]
+    # D(d) − D(d + 1) in the mean over the ranks of two documents, which are those of their blocks.
+    discount = np.where(np.arange(n + 1) < 10, 1 / np.log2(np.arange(n + 1) + 2), 0.0)
+    loss = np.append(0.0, discount[:-1] - discount[1:])
+    above, tied = (ranked[None, :] > ranked[:, None]).sum(1), (ranked[None, :] == ranked[:, None]).sum(1)
+    mean = np.zeros((n, n))
+    for i in range(n // 2):
+        mine = np.arange(above[i], above[i] + tied[i])
+        share = np.bincount(mine, minlength=n) / tied[i]
+        for a in mine:
+            at = loss[np.abs(a - np.arange(n))]
+            sums = np.append(0.0, np.cumsum(at))
+            mean[i] += share[a] * (sums[above + tied] - sums[above]) / tied
+        same = ranked == ranked[i]
+        mean[i, same] *= tied[i] / max(tied[i] - 1, 1)  # Their ranks differ.
+    mean[n // 2 :] = mean[:, : n // 2] = 0.0
+    value, gradient, _ = weighted_pairs(mean / discount[: min(n // 2, 10)].sum(), SCORES[:n])
+    found, scratch = np.zeros(n, np.float32), (np.zeros((4, n + 64), np.float32), np.zeros(n + 64))
+    computed = logistic_gradient(plugin, 0, SCORES[:n].astype(np.float32), scratch, found)
+    np.testing.assert_allclose(computed, value, rtol=1e-5)
+    np.testing.assert_allclose(found, gradient, atol=1e-5 * np.abs(gradient).max())
+
+
 def test_lists_of_a_million_documents_have_pairs_of_near_ranks_alone(monkeypatch):
     monkeypatch.setattr(lambda_weighted, "MOST_RANKED", N)  # of so many documents that 2^23 is less than 10 n
     oracles = SwapWeighted(parse_measure("nDCG@10")).on(long_list().queries, np.ones(1))
     oracles.reweigh(SCORES)
     assert not len(oracles.runs)
-    assert sum(len(pairs.weights) for pairs in oracles.ranked) == 10 * N - 55
+    assert sum(len(pairs.weights) for pairs in oracles.ranked()) == 10 * N - 55
 
 
 def test_tied_lists_of_many_grades_are_visited():

@@ -170,6 +170,9 @@ class _SwapOracles(RankedOracles):
         self.losses = np.append(0.0, discounts[:-1] - discounts[1:])  # D(d) − D(d + 1), 0 at the distance 0
         self.sums = np.append(0.0, np.cumsum(self.discounts))
         self.all_runs = self.runs, self.weights
+        #: Of queries of near pairs alone, by the query: its ranking, and how many next documents form pairs.
+        self.rankings: dict[int, np.ndarray] = {}
+        self.near, self.ranks_are_read = self.left.copy(), False
         if queries.longest**2 > 2 * LONG:
             self.is_long = (pair_counts(queries) > LONG) & (weights > 0)
         self.reweigh(np.zeros(queries.n_docs))
@@ -196,21 +199,24 @@ class _SwapOracles(RankedOracles):
     def _divide(self, positions: Positions) -> None:
         """Find pairs that are not visited one by one: most of them weigh nothing, or all by their grades."""
         (runs, weights), queries = self.all_runs, self.queries
-        summed, sums, self.ranked = [runs[:0]], [weights[:0]], []
-        self.left[:] = False
+        summed, sums, self.rankings, self._ranked = [runs[:0]], [weights[:0]], {}, None
+        self.left[:] = self.near[:] = False
         for q in np.flatnonzero(self.is_long).tolist():
             first, last = queries.indptr[q : q + 2].tolist()
             y = queries.relevance[first:last]
             n_grades = 1 + np.count_nonzero(y[1:] != y[:-1])
             if positions.tied[first] < last - first:
-                self.left[q] = self.kind == "ndcg2" and self._rank(first, last, positions, self.of_queries[q])
+                if self.kind == "ndcg2":
+                    self._rank(q, positions)
             elif n_grades * (n_grades - 1) * (LONG // 4) <= (last - first) ** 2:
                 by_grades = runs_of_pairs(queries.part(q, q + 1), by_grades=True)[0] + first
                 gain = self.numbers[3, by_grades[:, 0]] - self.numbers[3, by_grades[:, 2]]
                 summed.append(by_grades)
                 sums.append(self.of_queries[q] * self.numbers[1, first].astype(np.float64) * gain)
                 self.left[q] = True
-        self.summed, visited = (np.concatenate(summed), np.concatenate(sums)), np.logical_not(self.left)
+        self.summed, visited = (np.concatenate(summed), np.concatenate(sums)), ~(self.left | self.near)
+        if not self.ranks_are_read:
+            self.left |= self.near
         if self.kind == "swap":
             visited &= ~self._choose_few()
         if not visited.all():
@@ -232,24 +238,31 @@ class _SwapOracles(RankedOracles):
         self.left |= self.is_long & chosen
         return chosen
 
-    def _rank(self, first: int, last: int, positions: Positions, weight: float) -> bool:
-        """Find the pairs of a list that can weigh anything; return whether they are few enough."""
-        n, reach = last - first, int(np.flatnonzero(self.losses).max(initial=0))
-        place, tied = positions.above[first:last], positions.tied[first:last]
-        order, further = np.empty((2, n), np.int64)
+    def _rank(self, q: int, positions: Positions) -> None:
+        """Rank a list, if there are few enough pairs that can weigh anything."""
+        some = slice(*self.queries.indptr[q : q + 2])
+        place, tied, n = positions.above[some], positions.tied[some], some.stop - some.start
+        reach, ranking = int(np.flatnonzero(self.losses).max(initial=0)), np.empty((2, n), np.int64)
         # Two documents weigh where ranks of their blocks are no farther apart than discounts change.
-        rank_nearby(place, tied, reach, order, further)
-        n_pairs = int(further.sum())
+        rank_nearby(place, tied, reach, *ranking)
         # Without large blocks there are fewer than twice `reach` of each document, however long the list is.
-        if n_pairs > min(max(MOST_RANKED, 2 * reach * n), SHARE_RANKED * n * n):
-            return False
+        if ranking[1].sum() <= min(max(MOST_RANKED, 2 * reach * n), SHARE_RANKED * n * n):
+            self.rankings[q], self.near[q] = ranking, True
+
+    def ranked(self) -> list[RankedPairs]:
+        # Compiled passes do not read them.
+        if self._ranked is None:
+            self._ranked = [self._pairs(q, *ranking) for q, ranking in self.rankings.items()]
+        return self._ranked
+
+    def _pairs(self, q: int, order: np.ndarray, further: np.ndarray) -> RankedPairs:
+        first, rule = self.queries.indptr[q], self.rule()
         n_runs = int(np.maximum(np.diff(further, prepend=0), 0).sum())
-        pairs = RankedPairs(first + order, np.empty((n_runs, 3), np.int64), np.empty(n_pairs))
-        rule: Any = self.rule()
-        rule = BetweenBlocks(*rule) if rule.tied[first] > 0 else rule
-        weigh_nearby(rule, weight, self.queries.relevance, further, pairs)
-        self.ranked.append(pairs)
-        return True
+        pairs = RankedPairs(first + order, np.empty((n_runs, 3), np.int64), np.empty(further.sum()))
+        has_blocks = isinstance(rule, ByDistance) and rule.tied[first] > 0
+        rule = BetweenBlocks(*rule) if has_blocks else rule
+        weigh_nearby(rule, self.of_queries[q], self.queries.relevance, further, pairs)
+        return pairs
 
     def rule(self) -> ByLevel | ByLevelApart | ByDistance:
         return self._rule_of(self.numbers.astype(np.float64, copy=False), self.losses, self.sums)
@@ -278,7 +291,12 @@ class _SwapOracles(RankedOracles):
         if isinstance(rule, (ByLevel, ByLevelApart)) or not follow:
             return rule
         around = np.concatenate((losses[:0:-1], losses, np.zeros(WIDTH, np.float32)))
-        return ByRank(rule, around, int(np.flatnonzero(losses).max(initial=0)))
+        near, first = np.concatenate([part.near for part in parts]), 0
+        for part in parts:
+            part.left &= ~part.near
+            part.near, first = near[first : first + len(part.near)], first + len(part.near)
+            part.ranks_are_read = True
+        return ByRank(rule, around, int(np.flatnonzero(losses).max(initial=0)), near)
 
 
 def _over_blocks(discounts: np.ndarray, sums: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:

@@ -30,7 +30,7 @@ class LogisticOracles:
     """The oracles of the logistic margin on runs of pairs, (n_runs, 4), of these weights.
 
     The pairs of `summed` runs have one weight each, and are not visited unless scores are far apart. Further
-    pairs are the `ranked` ones, and those of `few` documents, ascending rows, with all of their query.
+    pairs are those of near ranks, and those of `few` documents, ascending rows, with all of their query.
     """
 
     of_queries: np.ndarray  # What queries with few documents weigh
@@ -38,7 +38,10 @@ class LogisticOracles:
     def __init__(self, queries: Queries, runs: np.ndarray, weights: np.ndarray):
         self.queries, self.runs, self.weights = queries, runs, weights
         self.summed, self.few = (runs[:0], weights[:0]), np.zeros(0, np.int64)
-        self.ranked: list[RankedPairs] = []
+
+    def ranked(self) -> list[RankedPairs]:
+        """Return the pairs of documents that are near in a ranking, list by list."""
+        return []
 
     def rule(self) -> KernelPlugin:
         """Return what a pair weighs besides the weight of its run."""
@@ -72,7 +75,7 @@ class LogisticOracles:
             if len(runs):
                 room = np.empty((5, queries.longest))
                 value += sums_of_runs(rule, scores, runs, weights, room, gradient, curvature)
-        for pairs in self.ranked:
+        for pairs in self.ranked():
             value += add_ranked(scores, pairs, gradient, curvature)
         if len(self.few):
             arguments = self.few, queries.relevance, scores, queries.indptr, self.of_queries

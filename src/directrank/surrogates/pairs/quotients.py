@@ -34,6 +34,7 @@ from directrank.surrogates.pairs.runs import (
     between_blocks,
     fill_weights,
     loser_numbers,
+    loss_between_blocks,
     padded,
     pair_weight,
     winner_numbers,
@@ -165,21 +166,59 @@ for _rule in (Equal, ByLevel, ByLevelApart, ByDistance, ByTable):
 
 @register_kernel(value_of_query, ByRank)
 def _(rule, plugin, q, scores, scratch, gradient):
-    place, row = rule.of_pairs.place, plugin.indptr[q]
+    place, row, room = rule.of_pairs.place, plugin.indptr[q], scratch[0][:0]
+    blocks = rule.of_pairs.tied[row] > 0
     # Without ties no place occurs twice; in one block all documents have the first.
-    if rule.of_pairs.tied[row] > 0 or place[row] == place[row + 1]:
+    if (blocks and not rule.near[q]) or (not blocks and place[row] == place[row + 1]):
         return _value_of_runs(rule.of_pairs, plugin, q, scores, scratch, gradient)
-    return _value_by_ranks(rule, row, plugin.weights[plugin.first_run[q]], scores, scratch[0], gradient)
+    if blocks:
+        room = np.empty((6, len(scores) + WIDTH), scores.dtype)
+        _fill_ranks(place[row:], rule.of_pairs.tied[row:], rule.of_pairs.inside[row:], room)
+    return _value_by_ranks(rule, row, plugin.weights[plugin.first_run[q]], scores, scratch[0], room, gradient)
 
 
 @kernel
-def _value_by_ranks(rule, row, weight, scores, typed, gradient):
-    # Rows of `typed` are powers, scores, slopes and gains, by rank.
+def _fill_ranks(place, tied, inside, room):
+    """Fill the ranks of documents; then by rank the place and size of a block, the next tie, the loss inside.
+
+    The next tie is the first rank from here on in a block of several documents. The last row is scratch.
+    """
+    n, ranks, filled, following = room.shape[1] - WIDTH, room[0], room[5], room.shape[1]
+    for j in range(n):
+        filled[j] = 0
+    for j in range(n):
+        first = np.int32(place[j])
+        r = first + np.int32(filled[first])
+        filled[first] += 1
+        ranks[j], room[1, r], room[2, r], room[4, r] = r, first, tied[j], inside[j]
+    for r in range(n - 1, -1, -1):
+        following = r if room[2, r] > 1 else following
+        room[3, r] = following
+
+
+@kernel
+def _mean_losses(sums, i, first, last, room):
+    """Fill the last row with mean losses at the distances of rank i from some; 0 around, in whole vectors."""
+    places, sizes, inside, losses = room[1], room[2], room[4, i], room[5]
+    for j in range(first // WIDTH * WIDTH, first):
+        losses[j] = 0
+    for j in range(first, last):
+        apart = places[j] - places[i]
+        losses[j] = inside if apart == 0 else loss_between_blocks(sums, apart, sizes[i], sizes[j])
+    for j in range(last, last + WIDTH):
+        losses[j] = 0
+
+
+@kernel
+def _value_by_ranks(rule, row, weight, scores, typed, room, gradient):
+    # Rows of `typed` are powers, scores, slopes and gains, by rank. `room` is that of a query with ties.
     real, n, middle = typed.dtype.type, len(scores), (len(rule.losses) - WIDTH) // 2
     powers, ranked, slopes, gains = typed[0], typed[1], typed[2], typed[3]
-    gain, place = rule.of_pairs.gain[row : row + n], rule.of_pairs.place[row : row + n]
+    gain, ranks = rule.of_pairs.gain[row : row + n], rule.of_pairs.place[row : row + n]
+    if len(room):
+        ranks = room[0, :n]
     for j in range(n):
-        rank = np.uint64(np.int32(place[j]))
+        rank = np.uint64(np.int32(ranks[j]))
         ranked[rank], gains[rank], slopes[j] = scores[j], gain[j], 0
     if not fill_powers(ranked[:n], powers):
         return np.nan
@@ -189,16 +228,24 @@ def _value_by_ranks(rule, row, weight, scores, typed, gradient):
     for i in range(n):
         if gains[i] > least:
             # In whole vectors; the losses beyond the reach are 0.
-            first, last = max(i - rule.reach, 0) // WIDTH * WIDTH, min(i + rule.reach + 1, n)
-            size = padded(first, last, last)
-            some = slice(first, first + size)
-            numbers = rule.losses[middle + first - i :][:size], gains[some]
-            e, s = powers[some], ranked[some]
+            first, last = max(i - rule.reach, 0), min(i + rule.reach + 1, n)
+            ties = len(room) > 0 and room[3, first] < last
+            if ties:
+                first = np.int32(room[1, max(np.int32(room[1, i]) - rule.reach, 0)])
+                last = min(np.int32(room[1, i] + room[2, i]) + rule.reach, n) - 1
+                last = np.int32(room[1, last] + room[2, last])
+            start = first // WIDTH * WIDTH
+            size = padded(start, last, last)
+            some, losses = slice(start, start + size), rule.losses[middle + start - i :][:size]
+            if ties:
+                _mean_losses(rule.of_pairs.sums, i, first, last, room)
+                losses = room[5, some]
+            numbers, e, s = (losses, gains[some]), powers[some], ranked[some]
             value, pull = one_winner(rule, powers[i], ranked[i], gains[i], e, s, numbers, slopes[some])
             total += np.float64(value)
             slopes[i] -= pull
     for j in range(n):
-        gradient[j] = real(weight) * slopes[np.uint64(np.int32(place[j]))]
+        gradient[j] = real(weight) * slopes[np.uint64(np.int32(ranks[j]))]
     return weight * total
 
 

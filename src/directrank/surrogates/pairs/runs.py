@@ -208,6 +208,7 @@ class ByRank(NamedTuple):
     of_pairs: ByDistance
     losses: np.ndarray  # At the distances −n, …, n, and of `WIDTH` more; 0 at the distance 0
     reach: int  # The largest distance with a loss
+    near: np.ndarray  # (n_queries,), bool: Whose blocks of tied documents are small
 
 
 class ByTable(NamedTuple):
@@ -301,11 +302,17 @@ def _(rule, winner, losers, j):
 def _(rule, winner, losers, j):
     weight, gain, place, inside, tied = winner
     # Past the end of a query there are no blocks.
-    apart, others, sums = losers[1][j] - place, max(losers[2][j], np.float32(1)), rule.sums
+    apart, others = losers[1][j] - place, max(losers[2][j], np.float32(1))
+    loss = type(gain)(loss_between_blocks(rule.sums, apart, tied, others))
+    return weight * (gain - losers[0][j]) * (loss if apart != 0 else inside)
+
+
+@inline_kernel
+def loss_between_blocks(sums, apart, tied, others):
+    """Return the mean loss of blocks of so many documents whose first places are so far apart."""
     near = sums[np.int32(abs(apart))] + sums[np.int32(abs(apart + others - tied))]
     far = sums[np.int32(abs(apart + others))] + sums[np.int32(abs(apart - tied))]
-    loss = type(gain)((near - far) / (np.float64(tied) * np.float64(others)))
-    return weight * (gain - losers[0][j]) * (loss if apart != 0 else inside)
+    return (near - far) / (np.float64(tied) * np.float64(others))
 
 
 @inline_kernel
