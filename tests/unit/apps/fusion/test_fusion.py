@@ -324,6 +324,17 @@ def test_the_best_rule_of_the_table_is_named_with_its_test():
     assert alone[1:] == ["No rule of the table is above run0.", "run0 alone"]
 
 
+def test_a_difference_of_zero_is_not_minus_zero():
+    runs = {
+        "bm25": {"q1": {"d1": 9.1, "d2": 8.7}, "q2": {"d3": 4.2, "d1": 4.0}},
+        "dense": {"q1": {"d2": 0.81, "d4": 0.77}, "q2": {"d1": 0.66}},
+    }
+    grades = {"q1": {"d2": 1}, "q2": {"d1": 2}}  # the first document is relevant by both rules
+    worth, *_ = Fusion("nDCG@10").cross_validate(runs, grades, kfold=2).content.conclusions
+    assert "to RRF (k = 60): +0.0000 nDCG@10" in worth
+    assert "interval +0.0000 to +0.0000" in worth
+
+
 def test_a_gain_has_to_be_so_many_standard_errors():
     # Of 10 queries log₂(40/10) = 2 errors, of 20 one, of 40 and more none.
     for n, errors in ((10, 2.0), (20, 1.0), (40, 0.0), (160, 0.0)):

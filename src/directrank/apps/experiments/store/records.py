@@ -327,10 +327,11 @@ class Pair(Record):
 
     @property
     def turned(self) -> "Pair":
-        """The same test with the methods exchanged."""
+        """The same test with the methods exchanged; a difference of 0 stays 0, not -0."""
+        difference, low, high, effect = (0.0 - x for x in (self.difference, self.high, self.low, self.effect))
         return replace(
-            self, method=self.baseline, baseline=self.method, difference=-self.difference, low=-self.high,
-            high=-self.low, effect=-self.effect, wins=self.losses, losses=self.wins,
+            self, method=self.baseline, baseline=self.method, difference=difference, low=low, high=high,
+            effect=effect, wins=self.losses, losses=self.wins,
         )  # fmt: skip
 
 
