@@ -1,12 +1,19 @@
 """Options of the commands: help, errors in the words that were typed, targets, settings and grids."""
 
 import csv
+from collections.abc import Sequence
+from inspect import signature
+from pathlib import Path
+from typing import get_args
 
 import pytest
+import typer
 
 from commands import run
 from directrank import load, make_ranking
+from directrank.apps.cli.app import group
 from directrank.apps.cli.demos.shop import write_folds
+from directrank.apps.cli.options import JSON, Target, expanded
 from directrank.estimators.documents import names_of_features
 
 
@@ -108,3 +115,49 @@ def test_targets_are_checked_before_anything_is_read(folder, read_nothing, capsy
     line = refused(capsys, *arguments)
     assert message in line
     assert line.startswith("directrank: --")
+
+
+def sample(
+    source: Path, *, n_rows: int = 3, out: Target | None = None, names: Sequence[str] = (), json: JSON = False
+) -> tuple:
+    """Do something.
+
+    Note: this is prose.
+
+    DATA: What is read.
+    --n-rows N: How many; by default
+        a few. [default: 3]
+    -o --out FILE: What is written.
+    --names A,B: With commas.
+    """
+    return source, n_rows, out, names, json
+
+
+def test_the_lines_of_a_docstring_declare_arguments_and_options():
+    command = expanded(sample)
+    assert command.__doc__ == "Do something.\n\nNote: this is prose."
+    values = command(source=Path("a"), n_rows=4, out=None, names=["b,c", "d"], json=True)
+    assert values == (Path("a"), 4, None, ["b", "c", "d"], True)
+    declared = [get_args(each.annotation)[1] for each in signature(command).parameters.values()]
+    assert [each.help for each in declared[:4]] == [
+        "What is read.", "How many; by default a few.  [default: 3]", "What is written.", "With commas.",
+    ]  # fmt: skip
+    assert [each.metavar for each in declared[:4]] == ["DATA", "N", "FILE", "A,B"]
+    with pytest.raises(typer.BadParameter, match="the name is empty"):
+        declared[2].parser("")
+
+
+def test_a_line_about_no_parameter_is_a_mistake():
+    def command(*, first: int = 1):
+        """Do.
+
+        --fisrt N: One.
+        """
+
+    with pytest.raises(AssertionError, match="fisrt"):
+        expanded(command)
+
+
+@pytest.mark.parametrize("name", group.commands)
+def test_every_argument_and_option_has_a_sentence(name):
+    assert not [each.name for each in group.commands[name].params if not each.help]

@@ -1,11 +1,16 @@
-"""Options of the commands, each written once; `expanded` makes a command's parameters of its dataclasses."""
+"""Options of the commands, each written once, with its sentence; `expanded` makes those of a command.
+
+A command's docstring has a line for each of its own: the metavar of an argument, or flags and metavar of an
+option, and a sentence. Its signature has their types and defaults: arguments before the asterisk, options
+behind it. Options that several commands have are annotated with their declaration, or fields of a dataclass.
+"""
 
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, getdoc, signature
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
@@ -20,6 +25,11 @@ from directrank.errors import documentation_page, of_option
 from directrank.estimators.literals import value_of
 from directrank.registries import of_other_packages
 
+#: A file or a folder to write; an empty name is refused.
+_WRITTEN = "written"
+Target = Annotated[Path, _WRITTEN]
+#: A line of a docstring about an argument or an option, and those that go on from it.
+_LINE = re.compile(r"^(-\S.*?|[A-Z[][]A-Z… |[]*): (.*(?:\n {4,}.*)*)$", re.M)
 #: ``penalty=0.1``, ``ranksvm.penalty=0.1``, ``adarank(P(rel=2)@5).rounds=30``, ``xgboost:rank:map.gamma=1``.
 _SETTING = re.compile(r"((?:[A-Za-z][\w:.-]*(?:\(.*\))?\.)?[A-Za-z_]\w*)=(.*)", re.S)
 
@@ -50,11 +60,12 @@ def argument(metavar: str, text: str) -> Any:
 def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command whose parameters that are declared as options typer understands.
 
-    A declaration annotates a type with a tuple: flags, sentence and perhaps a check. A parameter of a
-    dataclass becomes an option for each of its declared fields, or for those that the annotation names. The
-    command receives values that are parsed from the typed text by their type, and checked.
+    A declaration is a line of its docstring, or annotates a type with a tuple: flags, sentence and perhaps a
+    check. A parameter of a dataclass becomes an option for each of its declared fields, or for those that the
+    annotation names. The command receives values that are parsed from the typed text by their type, and
+    checked.
     """
-    parameters = signature(command).parameters.values()
+    text, parameters = _declared(command)
     options = [typed for parameter in parameters for typed in _typed(parameter)]
 
     @wraps(command)
@@ -68,7 +79,34 @@ def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
 
     run.__dict__["__signature__"] = signature(command).replace(parameters=options)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in options}
+    run.__doc__ = text
     return run
+
+
+def _declared(command: Callable[..., Any]) -> tuple[str, list[Parameter]]:
+    """Return the docstring of a command without the lines about its parameters, and these with their lines.
+
+    Arguments have lines in their order, options that of the parameter which their first long flag names.
+    """
+    text = getdoc(command) or ""
+    metavars, flags = [], {}
+    for head, sentence in _LINE.findall(text):
+        declaration = head, re.sub(r"\s+", " ", sentence).replace(" [default", "  [default")
+        if head.startswith("-"):
+            flags[re.findall(r"--([\w-]+)", head)[0].replace("-", "_")] = declaration
+        else:
+            metavars.append(declaration)
+    parameters = []
+    for parameter in signature(command).parameters.values():
+        kind, name = parameter.annotation, parameter.name
+        if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD and not _is_option(kind):
+            kind = Annotated[kind, argument(*(metavars.pop(0) if metavars else (name.upper(), "")))]
+        elif name in flags:
+            kind = Annotated[kind, flags.pop(name)]
+        parameters.append(parameter.replace(annotation=kind))
+    unknown = [*metavars, *flags.values()]
+    assert not unknown, f"{command.__name__} has no parameters for the lines {unknown}"
+    return _LINE.sub("", text).rstrip(), parameters
 
 
 def _is_option(kind: Any) -> bool:
@@ -100,8 +138,12 @@ def _typed(parameter: Parameter) -> list[Parameter]:
         return [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
     kind, default = get_args(kind)[0], parameter.default
     flags, sentence, *_ = declared
-    if kind == str | os.PathLike | None:
-        kind, how = Path | None, target(flags, sentence)
+    if (
+        kind == str | os.PathLike | None
+        or Target in get_args(kind)
+        or _WRITTEN in get_args(parameter.annotation)
+    ):
+        kind, how = Path | None if NoneType in get_args(kind) else Path, target(flags, sentence)
     elif default is True and flags.startswith("--no-"):
         how = typer.Option(f" /{flags}", help=sentence, show_default=False)
     else:

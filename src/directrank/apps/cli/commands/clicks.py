@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from directrank.apps.cli.failures import DATA, UsageError, usage
-from directrank.apps.cli.options import JSON, Quiet, argument, assignments, option, target
+from directrank.apps.cli.options import JSON, Quiet, Target, argument, assignments, option
 from directrank.apps.cli.output import (
     print_columns,
     print_gate,
@@ -119,22 +119,14 @@ class Logging:
 
 
 def clicks(
-    action: Annotated[
-        Literal["check", "evaluate"],
-        argument("ACTION", "check: what the log can tell. evaluate: what rankings would have earned."),
-    ],
+    action: Literal["check", "evaluate"],
     log: Log,
-    runs: Annotated[
-        list[Path] | None,
-        argument("RUN…", "To evaluate: TREC runs, or tables of qid, docid and score; one or several."),
-    ] = None,
+    runs: list[Path] | None = None,
     *,
     propensities: Known = None,
     trust: Trust = False,
-    measure: Annotated[str, option("--measure NAME", "DCG, with linear gains, P or RBP.")] = "DCG@10",
-    baseline: Annotated[
-        str | None, option("--baseline RUN", "Compare with this run.  [default: the order that was shown]")
-    ] = None,
+    measure: str = "DCG@10",
+    baseline: str | None = None,
     how: How = None,
     clip: Clip = 0.0,
     documents: Documents = None,
@@ -146,6 +138,11 @@ def clicks(
 
     Estimates weigh clicks by propensities; intervals include their errors. The naive estimate, by clicks as
     labels, is always printed next to them.
+
+    ACTION: check: what the log can tell. evaluate: what rankings would have earned.
+    RUN…: To evaluate: TREC runs, or tables of qid, docid and score; one or several.
+    --measure NAME: DCG, with linear gains, P or RBP.
+    --baseline RUN: Compare with this run. [default: the order that was shown]
     """
     if action == "check":
         if runs:
@@ -201,10 +198,8 @@ def propensities(
     log: Log,
     *,
     trust: Trust = False,
-    compare: Annotated[
-        bool, option("--compare", "Also print other estimators, which have no errors.")
-    ] = False,
-    out: Annotated[Path | None, target("-o --out FILE", "Also write what --json prints.")] = None,
+    compare: bool = False,
+    out: Target | None = None,
     reading: Logging,
     json: JSON = False,
     quiet: Quiet = False,
@@ -212,6 +207,9 @@ def propensities(
     """Estimate from a log of clicks how likely each rank is examined, with errors.
 
     Exits with 3 where the log does not compare all ranks, and prints which it does.
+
+    --compare: Also print other estimators, which have no errors.
+    -o --out FILE: Also write what --json prints.
     """
     from directrank.apps.clicks import BASELINES, baseline_propensities
 

@@ -27,11 +27,10 @@ from directrank.apps.cli.options import (
     NotWorse,
     Plugin,
     Quiet,
+    Target,
     TolerateUnclear,
     Verbose,
-    argument,
     option,
-    target,
 )
 from directrank.apps.cli.output import print_gate, print_json, print_table, remark
 from directrank.apps.cli.settings import check_folder, check_page
@@ -45,13 +44,18 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[Path, target("--out FOLDER", "Folder for data, results and page.")] = Path("demo"),
-    text: Annotated[bool, option("--text", "Begin with texts: index, features, comparison, search.")] = False,
+    *,
+    out: Target = Path("demo"),
+    text: bool = False,
     force: Force = False,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> int:
-    """Make a small collection, compare methods on it, and write a page. No data needed."""
+    """Make a small collection, compare methods on it, and write a page. No data needed.
+
+    --out FOLDER: Folder for data, results and page.
+    --text: Begin with texts: index, features, comparison, search.
+    """
     if text:
         from directrank.apps.cli.demos.texts import run_text_demo as run
     else:
@@ -71,45 +75,13 @@ def demo(
 
 
 def compare(
+    source: list[Path],
     *,
-    source: Annotated[
-        list[Path],
-        argument(
-            "DATA | TRAIN VALI TEST",
-            "A folder with Fold1 … FoldN, each with train, vali and test (.txt, .csv, .parquet, .arrow); or "
-            "three files; or one file with --kfold, --fold-by or --split-by.",
-        ),
-    ],
-    methods: Annotated[
-        Sequence[str],
-        (
-            "--methods NAMES",
-            'Methods with commas, such as "adarank(AP), regression"; or all. Of other libraries: '
-            "lightgbm:lambdarank …, sklearn:MODULE.CLASS; runs:NAME=FOLDER. See directrank methods.",
-        ),
-    ] = ("all",),
-    clicks: Annotated[
-        Path | None,
-        option(
-            "--clicks LOG",
-            "A log of clicks, as `directrank propensities` reads it: methods learn from it, and are compared "
-            "by what they would have earned in it; --select-by names DCG, P or RBP.",
-        ),
-    ] = None,
+    methods: Sequence[str] = ("all",),
+    clicks: Path | None = None,
     propensities: Known = None,
-    safe: Annotated[
-        Path | None,
-        option(
-            "--safe MODEL", "With --clicks: also each method where it is shown to be better than this model."
-        ),
-    ] = None,
-    split: Annotated[
-        Literal["queries", "time"],
-        option(
-            "--split RULE",
-            "With --clicks: folds of queries, or the last 1/--kfold of impressions, by the days of the log.",
-        ),
-    ] = "queries",
+    safe: Path | None = None,
+    split: Literal["queries", "time"] = "queries",
     how: Labels = None,
     options: Options,
     not_worse: NotWorse = (),
@@ -118,9 +90,7 @@ def compare(
         Literal["text", "markdown", "latex", "csv", "json"],
         option("--format NAME", "Print tables as text, markdown, latex, csv or json."),
     ] = "text",
-    dry_run: Annotated[
-        bool, option("--dry-run", "Read all data, print the number of fits and stop.")
-    ] = False,
+    dry_run: bool = False,
     plugin: Plugin = None,
     json: JSON = False,
     quiet: Quiet = False,
@@ -129,6 +99,17 @@ def compare(
     """Train, choose parameters on validation, test once: one table for all methods.
 
     Rerun the same command to resume; finished work is reused.
+
+    DATA | TRAIN VALI TEST: A folder with Fold1 … FoldN, each with train, vali and test (.txt, .csv, .parquet,
+        .arrow); or three files; or one file with --kfold, --fold-by or --split-by.
+    --methods NAMES: Methods with commas, such as "adarank(AP), regression"; or all. Of other libraries:
+        lightgbm:lambdarank …, sklearn:MODULE.CLASS; runs:NAME=FOLDER. See directrank methods.
+    --clicks LOG: A log of clicks, as `directrank propensities` reads it: methods learn from it, and are
+        compared by what they would have earned in it; --select-by names DCG, P or RBP.
+    --safe MODEL: With --clicks: also each method where it is shown to be better than this model.
+    --split RULE: With --clicks: folds of queries, or the last 1/--kfold of impressions, by the days of the
+        log.
+    --dry-run: Read all data, print the number of fits and stop.
     """
     from directrank.apps.cli.progress import plan_line
     from directrank.apps.experiments.plan.sources import source_name
@@ -217,15 +198,12 @@ def compare(
     return gate_code(gate, tolerate_unclear) if gate is not None and code == DONE else code
 
 
-def report(
-    run: Annotated[Path, argument("RUN", "The results folder of a comparison, or a model.")],
-    out: Annotated[Path, target("-o --out FILE", "The page to write; - for standard output.")] = Path(
-        "report.html"
-    ),
-    json: JSON = False,
-    quiet: Quiet = False,
-) -> None:
-    """Write one HTML page about a comparison, or a model; it needs no other file and no network."""
+def report(run: Path, *, out: Target = Path("report.html"), json: JSON = False, quiet: Quiet = False) -> None:
+    """Write one HTML page about a comparison, or a model; it needs no other file and no network.
+
+    RUN: The results folder of a comparison, or a model.
+    -o --out FILE: The page to write; - for standard output.
+    """
     from directrank.apps.experiments import read_results
     from directrank.apps.report import model_card, write_report
 

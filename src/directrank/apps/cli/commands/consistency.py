@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from directrank.apps.cli.failures import DONE, FAILED, UsageError, usage
-from directrank.apps.cli.options import JSON, Plugin, Seed, Set, argument, option
+from directrank.apps.cli.options import JSON, Plugin, Seed, Set, argument
 from directrank.apps.cli.output import print_columns, print_json
 from directrank.apps.cli.settings import with_settings
 from directrank.errors import DataError, documentation_page
@@ -37,27 +37,25 @@ FORM = 'expected [{"probability": 0.2, "relevance": [4, 0, 0]}, …]'
 
 
 def consistency(
+    method: str | None = None,
+    measure: str | None = None,
+    distribution: Path | None = None,
     *,
-    method: Annotated[
-        str | None, argument("METHOD", "Method whose loss is minimised, such as ranksvm.")
-    ] = None,
-    measure: Annotated[
-        str | None, argument("MEASURE", "Measure of the resulting order, such as DCG.")
-    ] = None,
-    distribution: Annotated[
-        Path | None,
-        argument("FILE", 'JSON: [{"probability": 0.2, "relevance": [4, 0, 0]}, …], 2 to 8 documents.'),
-    ] = None,
-    example: Annotated[
-        str | None, option("--example NAME", "A built-in distribution; `--example list` lists them.")
-    ] = None,
-    random: Annotated[int | None, option("--random N", "Check N random distributions.")] = None,
+    example: str | None = None,
+    random: int | None = None,
     settings: Set,
     seed: Seed = 0,
     plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
-    """Check whether minimising a method's expected loss yields the best ranking."""
+    """Check whether minimising a method's expected loss yields the best ranking.
+
+    METHOD: Method whose loss is minimised, such as ranksvm.
+    MEASURE: Measure of the resulting order, such as DCG.
+    FILE: JSON: [{"probability": 0.2, "relevance": [4, 0, 0]}, …], 2 to 8 documents.
+    --example NAME: A built-in distribution; `--example list` lists them.
+    --random N: Check N random distributions.
+    """
     from directrank.diagnostics.consistency import check, check_random
     from directrank.estimators.methods import configured
     from directrank.measures import parse_measure

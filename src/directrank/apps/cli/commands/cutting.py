@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from directrank.apps.cli.failures import UsageError, usage
-from directrank.apps.cli.options import JSON, Reading, Seed, argument, option, target
+from directrank.apps.cli.options import JSON, Reading, Seed, Target
 from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark
 from directrank.apps.cli.settings import check_file, read_documents
 from directrank.errors import DataError, ModelFormatError
@@ -17,55 +17,16 @@ if TYPE_CHECKING:
 
 
 def cutoff(
+    ranking: Path,
     *,
-    ranking: Annotated[
-        Path,
-        argument(
-            "MODEL|RUN", "A ranker, which scores the documents of --qrels; or a run or table of scores."
-        ),
-    ],
-    qrels: Annotated[
-        Path,
-        option(
-            "--qrels FILE",
-            "Judgments of queries that the ranker was not trained on: qrels, or labelled documents.",
-        ),
-    ],
-    miss: Annotated[
-        float, option("--miss SHARE", "The share of a query's judged relevant documents that may be dropped.")
-    ] = 0.1,
-    nine_in_ten: Annotated[
-        bool | None,
-        option(
-            "--nine-in-ten/--in-the-mean",
-            "Promise it of the mean of all queries, which is wrong for one calibration set in ten; or in "
-            "expectation for a new query.  [default: nine in ten from 50 queries on]",
-        ),
-    ] = None,
-    axis: Annotated[
-        str | None,
-        option(
-            "--axis NAME",
-            "What is cut: rank, standardised (scores in each query), gap (to the query's best) or score.  "
-            "[default: rank; from 200 queries on the one that keeps fewest]",
-        ),
-    ] = None,
-    false_answers: Annotated[
-        float | None,
-        option(
-            "--false-answers SHARE",
-            "Also refuse queries by their largest score, so that at most this share of those that nothing "
-            "answers is answered.",
-        ),
-    ] = None,
-    rel: Annotated[float, option("--rel GRADE", "The least grade of a relevant document.")] = 1.0,
-    out: Annotated[
-        Path | None, target("-o --out FILE", "The file for the cut-off, such as cutoff.json.")
-    ] = None,
-    to: Annotated[
-        str | None,
-        option("--to ENGINE", "Print its parameters for elasticsearch, opensearch, solr or vespa."),
-    ] = None,
+    qrels: Path,
+    miss: float = 0.1,
+    nine_in_ten: bool | None = None,
+    axis: str | None = None,
+    false_answers: float | None = None,
+    rel: float = 1.0,
+    out: Target | None = None,
+    to: str | None = None,
     seed: Seed = 0,
     reading: Reading,
     json: JSON = False,
@@ -73,6 +34,19 @@ def cutoff(
     """Find the rank or score below which results are dropped, with a promise about relevant ones.
 
     `rank`, `fuse` and `evaluate` apply it by --cutoff.
+
+    MODEL|RUN: A ranker, which scores the documents of --qrels; or a run or table of scores.
+    --qrels FILE: Judgments of queries that the ranker was not trained on: qrels, or labelled documents.
+    --miss SHARE: The share of a query's judged relevant documents that may be dropped.
+    --nine-in-ten/--in-the-mean: Promise it of the mean of all queries, which is wrong for one calibration set
+        in ten; or in expectation for a new query. [default: nine in ten from 50 queries on]
+    --axis NAME: What is cut: rank, standardised (scores in each query), gap (to the query's best) or score.
+        [default: rank; from 200 queries on the one that keeps fewest]
+    --false-answers SHARE: Also refuse queries by their largest score, so that at most this share of those
+        that nothing answers is answered.
+    --rel GRADE: The least grade of a relevant document.
+    -o --out FILE: The file for the cut-off, such as cutoff.json.
+    --to ENGINE: Print its parameters for elasticsearch, opensearch, solr or vespa.
     """
     from directrank.apps.cutoff import Cutoff
     from directrank.files import input_digest

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from directrank.apps.cli.commands.clicks import (
     Context,
@@ -31,11 +31,9 @@ from directrank.apps.cli.options import (
     ReadingRuns,
     ReadingStored,
     Seed,
+    Target,
     TolerateUnclear,
     WithoutSelf,
-    argument,
-    option,
-    target,
 )
 from directrank.apps.cli.output import (
     difference_cells,
@@ -70,98 +68,34 @@ READ = {
 
 
 def evaluate(
+    data: Path,
+    runs: list[Path] | None = None,
     *,
-    data: Annotated[Path, argument("DATA", "Labelled documents, or TREC qrels.")],
-    runs: Annotated[
-        list[Path] | None,
-        argument(
-            "RUN…",
-            "TREC runs, tables of qid, docid and score or rank, and files with one score per line, in the "
-            "order of labelled documents; one or several.",
-        ),
-    ] = None,
-    clicks: Annotated[
-        Path | None,
-        option(
-            "--clicks LOG",
-            "A log of clicks in place of DATA: what runs would have earned by it, as `directrank clicks "
-            "evaluate`.",
-        ),
-    ] = None,
+    clicks: Path | None = None,
     propensities: Known = None,
     context: Context = (),
     how: How = None,
     documents: Documents = None,
     measures: Measures = None,
-    gains: Annotated[
-        str | None,
-        option(
-            "--gains VALUES",
-            "The gain of each grade from 0 in nDCG and DCG, such as 0,1,3,7, as in nDCG(gains='0,1,3,7')@10.",
-        ),
-    ] = None,
+    gains: str | None = None,
     convention: Convention = Options.convention,
-    baseline: Annotated[
-        str | None, option("--baseline RUN", "Test the other runs against this one, not every pair.")
-    ] = None,
+    baseline: str | None = None,
     not_worse: NotWorse = (),
     tolerate_unclear: TolerateUnclear = False,
     correction: Correction = "holm",
     family: Family = "measure",
-    per_query: Annotated[bool, option("--per-query", "Print the values of every query.")] = False,
-    unjudged: Annotated[
-        bool,
-        option(
-            "--unjudged",
-            "Also print the least and largest value over all grades of the run's documents without a "
-            "judgment; for one run.",
-        ),
-    ] = False,
-    ceiling: Annotated[
-        bool,
-        option(
-            "--ceiling",
-            "Also print each measure for the best order of each run's documents: what is missing by "
-            "order, and what by retrieval.",
-        ),
-    ] = False,
-    by: Annotated[
-        str | None,
-        option("--by COLUMN", "Also print means and differences for each value of this column of queries."),
-    ] = None,
-    queries: Annotated[
-        Path | None,
-        option("--queries FILE", "A table of queries, with the column of --by.  [default: DATA]"),
-    ] = None,
-    report: Annotated[
-        Path | None, target("--report FILE", "Also write the page of `compare` about these runs.")
-    ] = None,
+    per_query: bool = False,
+    unjudged: bool = False,
+    ceiling: bool = False,
+    by: str | None = None,
+    queries: Path | None = None,
+    report: Target | None = None,
     without_self: WithoutSelf = False,
-    judge: Annotated[
-        Path | None,
-        option(
-            "--judge FILE",
-            "A machine's judgments of these and more queries: each measure with the shorter interval that "
-            "they allow, whatever they are worth.",
-        ),
-    ] = None,
-    queries_needed: Annotated[
-        float | None,
-        option("--queries-needed WIDTH", "With --judge: how many people must judge for so wide an interval."),
-    ] = None,
-    cutoff: Annotated[
-        Path | None,
-        option("--cutoff FILE", "Print what this file of `directrank cutoff` keeps and misses of the runs."),
-    ] = None,
+    judge: Path | None = None,
+    queries_needed: float | None = None,
+    cutoff: Path | None = None,
     reading: ReadingStored,
-    model: Annotated[
-        Path | None,
-        option(
-            "--model MODEL",
-            "Without RUN: evaluate the scores of this model. With runs: read a table of DATA as its training "
-            "data were read.",
-        ),
-    ] = None,
+    model: Path | None = None,
     plugin: Plugin = None,
     quiet: Quiet = False,
     json: JSON = False,
@@ -170,6 +104,29 @@ def evaluate(
 
     As in trec_eval, documents without a judgment are not relevant, and judged queries that a run does not
     hold count 0; lines on standard error count both.
+
+    DATA: Labelled documents, or TREC qrels.
+    RUN…: TREC runs, tables of qid, docid and score or rank, and files with one score per line, in the order
+        of labelled documents; one or several.
+    --clicks LOG: A log of clicks in place of DATA: what runs would have earned by it, as `directrank clicks
+        evaluate`.
+    --gains VALUES: The gain of each grade from 0 in nDCG and DCG, such as 0,1,3,7, as in
+        nDCG(gains='0,1,3,7')@10.
+    --baseline RUN: Test the other runs against this one, not every pair.
+    --per-query: Print the values of every query.
+    --unjudged: Also print the least and largest value over all grades of the run's documents without a
+        judgment; for one run.
+    --ceiling: Also print each measure for the best order of each run's documents: what is missing by order,
+        and what by retrieval.
+    --by COLUMN: Also print means and differences for each value of this column of queries.
+    --queries FILE: A table of queries, with the column of --by. [default: DATA]
+    --report FILE: Also write the page of `compare` about these runs.
+    --judge FILE: A machine's judgments of these and more queries: each measure with the shorter interval that
+        they allow, whatever they are worth.
+    --queries-needed WIDTH: With --judge: how many people must judge for so wide an interval.
+    --cutoff FILE: Print what this file of `directrank cutoff` keeps and misses of the runs.
+    --model MODEL: Without RUN: evaluate the scores of this model. With runs: read a table of DATA as its
+        training data were read.
     """
     form = _form({**locals(), **vars(reading)})
     reported = _reported(measures, gains, not_worse, form)
@@ -416,21 +373,25 @@ def _print_categories(by: str, parts: Sequence["CategoryMean"]) -> None:
 
 
 def drift(
+    before: Path,
+    now: Path,
     *,
-    before: Annotated[Path, argument("OLD", "The run before: a TREC run, a table of scores, or JSON.")],
-    now: Annotated[Path, argument("NEW", "The run of the same queries now.")],
-    first: Annotated[int, option("--first K", "How many first documents the overlap compares.")] = 10,
-    persistence: Annotated[
-        float, option("--persistence P", "Of rank-biased overlap: rank d has the weight (1 − p) p^(d − 1).")
-    ] = 0.9,
-    least: Annotated[
-        float | None, option("--least SHARE", "Exit with 5 if the mean overlap is smaller, such as .8.")
-    ] = None,
-    most: Annotated[int, option("--most N", "How many queries that changed most to list.")] = 10,
+    first: int = 10,
+    persistence: float = 0.9,
+    least: float | None = None,
+    most: int = 10,
     reading: ReadingRuns,
     json: JSON = False,
 ) -> int:
-    """Compare two runs of the same queries without judgments: how much has changed, and where."""
+    """Compare two runs of the same queries without judgments: how much has changed, and where.
+
+    OLD: The run before: a TREC run, a table of scores, or JSON.
+    NEW: The run of the same queries now.
+    --first K: How many first documents the overlap compares.
+    --persistence P: Of rank-biased overlap: rank d has the weight (1 − p) p^(d − 1).
+    --least SHARE: Exit with 5 if the mean overlap is smaller, such as .8.
+    --most N: How many queries that changed most to list.
+    """
     from directrank.apps.evaluation import drift as compared
 
     if least is not None and not 0 <= least <= 1:
@@ -466,23 +427,13 @@ def drift(
 
 
 def agreement(
+    first: Path,
+    second: Path | None = None,
+    runs: list[Path] | None = None,
     *,
-    first: Annotated[
-        Path, argument("FIRST", "TREC qrels or labelled documents, such as people's judgments.")
-    ],
-    second: Annotated[
-        Path | None,
-        argument("SECOND", "Other judgments, such as a language model's; none, but runs, with --judges."),
-    ] = None,
-    runs: Annotated[
-        list[Path] | None, argument("[RUN…]", "TREC runs or tables of scores: do both order them alike?")
-    ] = None,
-    judges: Annotated[
-        Sequence[str] | None,
-        ("--judges A,B", "Two columns of grades of FIRST, instead of SECOND; empty cells are not judged."),
-    ] = None,
-    measure: Annotated[str, option("--measure NAME", "The measure that orders runs.")] = "nDCG@10",
-    most: Annotated[int, option("--most N", "How many documents of the largest differences to list.")] = 10,
+    judges: Sequence[str] | None = None,
+    measure: str = "nDCG@10",
+    most: int = 10,
     seed: Seed = 0,
     reading: ReadingJudgments,
     json: JSON = False,
@@ -491,6 +442,13 @@ def agreement(
 
     Intervals are over queries: what other queries like these would give. No model is called. `evaluate
     --judge` takes figures from both.
+
+    FIRST: TREC qrels or labelled documents, such as people's judgments.
+    SECOND: Other judgments, such as a language model's; none, but runs, with --judges.
+    [RUN…]: TREC runs or tables of scores: do both order them alike?
+    --judges A,B: Two columns of grades of FIRST, instead of SECOND; empty cells are not judged.
+    --measure NAME: The measure that orders runs.
+    --most N: How many documents of the largest differences to list.
     """
     from directrank.apps.evaluation import agreement as compared
 
@@ -544,64 +502,21 @@ def agreement(
 
 
 def fuse(
+    runs: list[Path],
     *,
-    runs: Annotated[
-        list[Path],
-        argument("RUN…", "TREC runs or tables of qid, docid and score of the same queries, two or more."),
-    ],
-    qrels: Annotated[
-        Path | None,
-        option(
-            "--qrels FILE",
-            "Judgments to learn from: labelled documents, or what `features --qrels` reads.  [default: none, "
-            "plain RRF]",
-        ),
-    ] = None,
-    measure: Annotated[str, option("--measure NAME", "Measure to learn for.")] = "nDCG@10",
-    normalise: Annotated[
-        Sequence[str],
-        (
-            "--normalise NAMES",
-            "Normalisations to choose from, with commas: rank, min-max, mnz, standardised, log-odds.",
-        ),
-    ] = ("rank", "min-max", "mnz", "standardised", "log-odds"),
-    rule: Annotated[
-        str,
-        option(
-            "--rule NAME",
-            "What to take: learned, rrf, combsum, combmnz, grid (the best of 11 weights of two runs), single "
-            "(the best run), or the name of a run.",
-        ),
-    ] = "learned",
-    kfold: Annotated[
-        int, option("--kfold N", "Folds of the judged queries for the comparison; 0 leaves it out.")
-    ] = 5,
+    qrels: Path | None = None,
+    measure: str = "nDCG@10",
+    normalise: Sequence[str] = ("rank", "min-max", "mnz", "standardised", "log-odds"),
+    rule: str = "learned",
+    kfold: int = 5,
     seed: Seed = 0,
-    model: Annotated[
-        Path | None, option("--model FILE", "Fuse with the weights of this file of --out; learn none.")
-    ] = None,
-    out: Annotated[
-        Path | None, target("-o --out FILE", "The file for the weights, such as fusion.dr.")
-    ] = None,
-    run_out: Annotated[
-        Path | None,
-        target("--run-out FILE", "The file for the fused run; its ending chooses the format, or TREC."),
-    ] = None,
-    tag: Annotated[str, option("--tag WORD", "Last column of a TREC run.")] = "directrank",
-    to: Annotated[
-        str | None,
-        option(
-            "--to ENGINE", "Print the weights for opensearch, elasticsearch, solr or vespa, and nothing else."
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        target("--report FILE", "Also write a page: the rules compared, and whether learning is worth it."),
-    ] = None,
-    cutoff: Annotated[
-        Path | None,
-        option("--cutoff FILE", "Write of --run-out what this file of `directrank cutoff` keeps alone."),
-    ] = None,
+    model: Path | None = None,
+    out: Target | None = None,
+    run_out: Target | None = None,
+    tag: str = "directrank",
+    to: str | None = None,
+    report: Target | None = None,
+    cutoff: Path | None = None,
     without_self: WithoutSelf = False,
     reading: ReadingJudgments,
     json: JSON = False,
@@ -611,6 +526,22 @@ def fuse(
 
     With judgments it also compares the weights with RRF, CombSUM, CombMNZ, the best of 11 weights and each
     run, on queries that they were not learned from.
+
+    RUN…: TREC runs or tables of qid, docid and score of the same queries, two or more.
+    --qrels FILE: Judgments to learn from: labelled documents, or what `features --qrels` reads. [default:
+        none, plain RRF]
+    --measure NAME: Measure to learn for.
+    --normalise NAMES: Normalisations to choose from, with commas: rank, min-max, mnz, standardised, log-odds.
+    --rule NAME: What to take: learned, rrf, combsum, combmnz, grid (the best of 11 weights of two runs),
+        single (the best run), or the name of a run.
+    --kfold N: Folds of the judged queries for the comparison; 0 leaves it out.
+    --model FILE: Fuse with the weights of this file of --out; learn none.
+    -o --out FILE: The file for the weights, such as fusion.dr.
+    --run-out FILE: The file for the fused run; its ending chooses the format, or TREC.
+    --tag WORD: Last column of a TREC run.
+    --to ENGINE: Print the weights for opensearch, elasticsearch, solr or vespa, and nothing else.
+    --report FILE: Also write a page: the rules compared, and whether learning is worth it.
+    --cutoff FILE: Write of --run-out what this file of `directrank cutoff` keeps alone.
     """
     from directrank.apps.fusion import Fusion
     from directrank.files import refuse_absent_columns

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from directrank.apps.cli.failures import UsageError, usage
-from directrank.apps.cli.options import JSON, Model, Plugin, Reading, Seed, argument, option, target
+from directrank.apps.cli.options import JSON, Model, Plugin, Reading, Seed, Target
 from directrank.apps.cli.output import difference_cells, print_columns, print_json, remark
 from directrank.apps.cli.settings import check_file, read_documents
 from directrank.errors import DataError, ModelFormatError
@@ -32,34 +32,25 @@ def show(*, model: Model, json: JSON = False) -> None:
 
 
 def explain(
-    *,
     model: Model,
-    data: Annotated[
-        list[Path], argument("DATA…", "Documents; they need no relevance. Of a fusion its runs.")
-    ],
-    query: Annotated[str, option("--query QID", "The query.")],
-    docs: Annotated[
-        Sequence[str],
-        (
-            "--docs A,B",
-            "Two documents by their docid, or by their row in DATA from 1 if they have none; or A alone, "
-            "which is compared with the mean of the query.  [default: the first two of the ranking]",
-        ),
-    ] = (),
-    training: Annotated[
-        bool,
-        option(
-            "--training",
-            "Compare with the mean of the training documents, by their counts in the nodes of trees "
-            "(path-dependent TreeSHAP).",
-        ),
-    ] = False,
+    data: list[Path],
+    *,
+    query: str,
+    docs: Sequence[str] = (),
+    training: bool = False,
     reading: Reading,
     json: JSON = False,
 ) -> None:
     """Say why one document is ranked above another: what each feature, or run, adds to their difference.
 
     The contributions are Shapley values and add up to the difference of the scores.
+
+    DATA…: Documents; they need no relevance. Of a fusion its runs.
+    --query QID: The query.
+    --docs A,B: Two documents by their docid, or by their row in DATA from 1 if they have none; or A alone,
+        which is compared with the mean of the query. [default: the first two of the ranking]
+    --training: Compare with the mean of the training documents, by their counts in the nodes of trees
+        (path-dependent TreeSHAP).
     """
     from directrank.models import load
 
@@ -214,11 +205,11 @@ def _print_explanation(facts: JSONObject) -> None:
 
 
 def importance(
-    *,
     model: Model,
-    data: Annotated[Path, argument("DATA", "Documents with relevance, not those of training.")],
-    measure: Annotated[str | None, option("--measure NAME", "The measure.  [default: nDCG@10]")] = None,
-    repeats: Annotated[int, option("--repeats N", "Number of shuffles, over which losses are averaged.")] = 5,
+    data: Path,
+    *,
+    measure: str | None = None,
+    repeats: int = 5,
     seed: Seed = 0,
     reading: Reading,
     plugin: Plugin = None,
@@ -227,6 +218,10 @@ def importance(
     """Print what the measure loses when a feature is shuffled inside queries.
 
     The interval and the p-value are over queries: whether the loss would show on other queries, too.
+
+    DATA: Documents with relevance, not those of training.
+    --measure NAME: The measure. [default: nDCG@10]
+    --repeats N: Number of shuffles, over which losses are averaged.
     """
     from directrank.apps.cli.output import spinner
     from directrank.apps.evaluation import importance as measured
@@ -268,18 +263,21 @@ def importance(
 
 
 def audit(
-    *,
     model: Model,
-    data: Annotated[Path, argument("DATA", "Documents with relevance, such as the training data.")],
-    measure: Annotated[
-        str | None, option("--measure NAME", "Measure to audit.  [default: the model's own]")
-    ] = None,
-    picture: Annotated[Path | None, target("--picture FILE", "Also draw the table as an SVG file.")] = None,
+    data: Path,
+    *,
+    measure: str | None = None,
+    picture: Target | None = None,
     reading: Reading,
     plugin: Plugin = None,
     json: JSON = False,
 ) -> None:
-    """Compare a model's loss with its bounds and approximations."""
+    """Compare a model's loss with its bounds and approximations.
+
+    DATA: Documents with relevance, such as the training data.
+    --measure NAME: Measure to audit. [default: the model's own]
+    --picture FILE: Also draw the table as an SVG file.
+    """
     from directrank.apps.cli.output import spinner
     from directrank.apps.report import audit_chart
     from directrank.diagnostics import audit as audited

@@ -6,10 +6,10 @@ import time
 import warnings
 from importlib.util import find_spec
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from directrank.apps.cli.failures import DONE, FAILED, usage
-from directrank.apps.cli.options import JSON, Plugin, argument, option
+from directrank.apps.cli.options import JSON, Plugin
 from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark
 from directrank.errors import install_line
 from directrank.registries import bundled
@@ -30,14 +30,11 @@ TO_BEGIN_WITH = (
 Finding = tuple[str, str, bool]
 
 
-def methods(
-    name: Annotated[
-        str | None, argument("NAME", "A method: its parameters, their defaults and what they may be.")
-    ] = None,
-    plugin: Plugin = None,
-    json: JSON = False,
-) -> None:
-    """List the methods to train, or the parameters of one."""
+def methods(name: str | None = None, *, plugin: Plugin = None, json: JSON = False) -> None:
+    """List the methods to train, or the parameters of one.
+
+    NAME: A method: its parameters, their defaults and what they may be.
+    """
     from directrank.apps.experiments.plan.entries import EXTERNAL, FORMS, methods_of
 
     if name is not None:
@@ -163,16 +160,13 @@ def _method_facts(method) -> dict:
 
 
 def measures(
-    name: Annotated[
-        str | None, argument("NAME", "A measure: its parameters, and the methods that train for it.")
-    ] = None,
-    vectors: Annotated[
-        bool, option("--vectors", "Print cases with exact values as JSON, to check another implementation.")
-    ] = False,
-    plugin: Plugin = None,
-    json: JSON = False,
+    name: str | None = None, *, vectors: bool = False, plugin: Plugin = None, json: JSON = False
 ) -> None:
-    """List the measures and the conventions for reporting them, or describe one."""
+    """List the measures and the conventions for reporting them, or describe one.
+
+    NAME: A measure: its parameters, and the methods that train for it.
+    --vectors: Print cases with exact values as JSON, to check another implementation.
+    """
     if vectors:
         from directrank.apps.evaluation import measure_vectors
 
@@ -254,11 +248,11 @@ def _form(measure) -> str:
     return measure.bare_name + (f"[({inside})]" if inside else "") + cutoff
 
 
-def doctor(
-    warm: Annotated[bool, option("--warm", "Compile all kernels now; this takes a minute or two.")] = False,
-    json: JSON = False,
-) -> int:
-    """Check the installation: versions, the cache of compiled kernels, and one small fit."""
+def doctor(*, warm: bool = False, json: JSON = False) -> int:
+    """Check the installation: versions, the cache of compiled kernels, and one small fit.
+
+    --warm: Compile all kernels now; this takes a minute or two.
+    """
     from directrank.apps.experiments import environment
 
     present = [name for name in OPTIONAL if find_spec(name)]

@@ -14,11 +14,10 @@ from directrank.apps.cli.options import (
     Grades,
     Quiet,
     Seed,
-    argument,
+    Target,
     assignments,
     names,
     option,
-    target,
 )
 from directrank.apps.cli.output import print_json, remark
 from directrank.apps.cli.settings import check_file, check_folder
@@ -44,28 +43,17 @@ Columns = Annotated[
 
 
 def index(
-    collection: Annotated[
-        Path,
-        argument(
-            "COLLECTION", "Documents: TREC, SMART, JSON lines (BEIR), CSV or Parquet; a file or a folder."
-        ),
-    ],
-    out: Annotated[Path, target("-o --out FOLDER", "The index; an old one is replaced.")] = Path("index"),
+    collection: Path,
+    *,
+    out: Target = Path("index"),
     form: Annotated[
         str | None, option("--format NAME", "trec, smart, jsonl or table.  [default: by name and content]")
     ] = None,
     encoding: Encoding = None,
     columns: Columns = None,
-    title_ends: Annotated[
-        str | None,
-        option("--title-ends TEXT", "Where documents have no title: the text before this is the title."),
-    ] = None,
-    stemmer: Annotated[
-        str, option("--stemmer NAME", "Stemmer of Snowball, such as english or german; or none.")
-    ] = "english",
-    stopwords: Annotated[
-        str, option("--stopwords NAME", "Words to leave out: english, english-plus, german, …; or none.")
-    ] = "english-plus",
+    title_ends: str | None = None,
+    stemmer: str = "english",
+    stopwords: str = "english-plus",
     force: Force = False,
     json: JSON = False,
     quiet: Quiet = False,
@@ -73,6 +61,12 @@ def index(
     """Index a collection of texts.
 
     Words are lower-cased and stemmed. The index holds the words, titles and texts of all documents.
+
+    COLLECTION: Documents: TREC, SMART, JSON lines (BEIR), CSV or Parquet; a file or a folder.
+    -o --out FOLDER: The index; an old one is replaced.
+    --title-ends TEXT: Where documents have no title: the text before this is the title.
+    --stemmer NAME: Stemmer of Snowball, such as english or german; or none.
+    --stopwords NAME: Words to leave out: english, english-plus, german, …; or none.
     """
     from directrank.apps.cli.output import spinner
     from directrank.apps.text import Analysis, build_index
@@ -87,14 +81,11 @@ def index(
 
 
 def features(
-    index: Annotated[Path, argument("INDEX", "An index that `directrank index` wrote.")],
-    queries: Annotated[
-        Path, option("--queries FILE", "TREC topics, SMART queries, JSON lines, or a table of qid and text.")
-    ],
-    qrels: Annotated[
-        Path, option("--qrels FILE", "TREC qrels, SMART's form, or a table of qid, docid and grade.")
-    ],
-    out: Annotated[Path, target("-o --out FOLDER", "Folder for the features.")] = Path("features"),
+    index: Path,
+    *,
+    queries: Path,
+    qrels: Path,
+    out: Target = Path("features"),
     wanted: Annotated[
         Sequence[str],
         (
@@ -103,34 +94,12 @@ def features(
             "or combmnz of the rankings that give candidates; with commas.",
         ),
     ] = ("letor",),
-    candidates: Annotated[
-        str,
-        option(
-            "--candidates RULE",
-            "Documents of each query, the union of bm25:200, run:FILE:200 and judged, with commas.",
-        ),
-    ] = "bm25:200",
-    kfold: Annotated[int | None, option("--kfold N", "Also write N random folds (uses --seed).")] = None,
-    scores: Annotated[
-        list[str] | None,
-        option(
-            "--scores NAME=FILE",
-            "Scores of others as a feature: a TREC run, or a table of qid, docid and score; may be repeated.",
-        ),
-    ] = None,
-    embeddings: Annotated[
-        list[str] | None,
-        option(
-            "--embeddings NAME=DOCUMENTS,QUERIES",
-            "Inner products as a feature: two Parquet files, each with a column of names and one of lists "
-            "of numbers; a third word, cosine, divides by the lengths; may be repeated.",
-        ),
-    ] = None,
+    candidates: str = "bm25:200",
+    kfold: int | None = None,
+    scores: list[str] | None = None,
+    embeddings: list[str] | None = None,
     grades: Grades = MappingProxyType({}),
-    topic_fields: Annotated[
-        Sequence[str],
-        ("--topic-fields NAMES", "Parts of TREC topics: title, desc, narr, with commas."),
-    ] = ("title",),
+    topic_fields: Sequence[str] = ("title",),
     form: Annotated[
         str, option("--format NAME", "parquet, csv, or letor, which has no names of features.")
     ] = "parquet",
@@ -144,6 +113,18 @@ def features(
     """Compute features of queries and documents for `compare` and `fit`.
 
     Writes all queries to one file, and folds if asked for.
+
+    INDEX: An index that `directrank index` wrote.
+    --queries FILE: TREC topics, SMART queries, JSON lines, or a table of qid and text.
+    --qrels FILE: TREC qrels, SMART's form, or a table of qid, docid and grade.
+    -o --out FOLDER: Folder for the features.
+    --candidates RULE: Documents of each query, the union of bm25:200, run:FILE:200 and judged, with commas.
+    --kfold N: Also write N random folds (uses --seed).
+    --scores NAME=FILE: Scores of others as a feature: a TREC run, or a table of qid, docid and score; may be
+        repeated.
+    --embeddings NAME=DOCUMENTS,QUERIES: Inner products as a feature: two Parquet files, each with a column of
+        names and one of lists of numbers; a third word, cosine, divides by the lengths; may be repeated.
+    --topic-fields NAMES: Parts of TREC topics: title, desc, narr, with commas.
     """
     from directrank.apps.cli.output import spinner
     from directrank.apps.text import make_features, open_index, write_features
@@ -165,47 +146,37 @@ def features(
 
 
 def search(
-    index: Annotated[Path, argument("INDEX", "An index that `directrank index` wrote.")],
-    model: Annotated[
-        Path | None,
-        argument("MODEL", "A model of `fit`, trained on features of the index; or the folder of `features`."),
-    ] = None,
-    query: Annotated[str | None, argument("QUERY", "The text to search for.")] = None,
-    method: Annotated[
-        str, option("--method NAME", "Method to train on all queries of a folder of features, once.")
-    ] = "auto",
+    index: Path,
+    model: Path | None = None,
+    query: str | None = None,
+    *,
+    method: str = "auto",
     n: Annotated[int, option("-n --number N", "Documents to show.")] = 10,
-    embed: Annotated[
-        list[str] | None,
-        option(
-            "--embed NAME=DOCUMENTS,QUERIES",
-            "Vectors of a feature of --embeddings: its file of documents, and MODULE:FUNCTION, which makes "
-            "a vector per text of a list of texts, or a Parquet file of texts and vectors; may be repeated.",
-        ),
-    ] = None,
-    depth: Annotated[int, option("--depth N", "Candidates that are ranked, as many as in training.")] = 200,
-    serve: Annotated[
-        bool, option("--serve", "Open a page with a search box on this machine, until Ctrl-C.")
-    ] = False,
-    port: Annotated[int, option("--port N", "Port of the page; 0 for a free one.")] = 8765,
-    run: Annotated[
-        Path | None,
-        target(
-            "--run FILE",
-            "Write BM25's run for a query file in place of a search, such as for `fuse`: the first "
-            "--depth documents of each query; the ending chooses the format, or TREC. Needs no model.",
-        ),
-    ] = None,
-    queries: Annotated[
-        Path | None,
-        option(
-            "--queries FILE", "Queries of --run: TREC topics, SMART, JSON lines, or a table of qid and text."
-        ),
-    ] = None,
+    embed: list[str] | None = None,
+    depth: int = 200,
+    serve: bool = False,
+    port: int = 8765,
+    run: Target | None = None,
+    queries: Path | None = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
-    """Search an index by a trained ranker, and show what each feature adds to a score."""
+    """Search an index by a trained ranker, and show what each feature adds to a score.
+
+    INDEX: An index that `directrank index` wrote.
+    MODEL: A model of `fit`, trained on features of the index; or the folder of `features`.
+    QUERY: The text to search for.
+    --method NAME: Method to train on all queries of a folder of features, once.
+    --embed NAME=DOCUMENTS,QUERIES: Vectors of a feature of --embeddings: its file of documents, and
+        MODULE:FUNCTION, which makes a vector per text of a list of texts, or a Parquet file of texts and
+        vectors; may be repeated.
+    --depth N: Candidates that are ranked, as many as in training.
+    --serve: Open a page with a search box on this machine, until Ctrl-C.
+    --port N: Port of the page; 0 for a free one.
+    --run FILE: Write BM25's run for a query file in place of a search, such as for `fuse`: the first --depth
+        documents of each query; the ending chooses the format, or TREC. Needs no model.
+    --queries FILE: Queries of --run: TREC topics, SMART, JSON lines, or a table of qid and text.
+    """
     from directrank.apps.text import Searcher, open_index
     from directrank.models import load
 

@@ -21,11 +21,10 @@ from directrank.apps.cli.options import (
     Scheduler,
     Seed,
     Set,
+    Target,
     Verbose,
-    argument,
     names,
     option,
-    target,
 )
 from directrank.apps.cli.output import data_check_lines, difference_cells, print_columns, print_json, remark
 from directrank.apps.cli.settings import (
@@ -55,65 +54,24 @@ if TYPE_CHECKING:
 
 
 def fit(
+    method: str,
+    train: Path,
     *,
-    method: Annotated[str, argument("METHOD", "A method; see `directrank methods`.")],
-    train: Annotated[
-        Path,
-        argument("TRAIN", "Training data: LETOR text, CSV, TSV, Parquet or Arrow; - for standard input."),
-    ],
-    valid: Annotated[
-        Path | None, option("--valid FILE", "Validation data; they choose among rounds and restarts.")
-    ] = None,
-    refit: Annotated[
-        bool | None,
-        option(
-            "--refit/--no-refit",
-            "Train on the validation data too, once they have chosen.  [default: only auto]",
-        ),
-    ] = None,
-    measure: Annotated[str | None, option("--measure NAME", "Measure to train for, such as nDCG@10.")] = None,
-    select_by: Annotated[
-        str | None,
-        option("--select-by NAME", "Measure that chooses on validation data.  [default: --measure]"),
-    ] = None,
+    valid: Path | None = None,
+    refit: bool | None = None,
+    measure: str | None = None,
+    select_by: str | None = None,
     settings: Set,
-    preferences: Annotated[
-        Path | None,
-        option(
-            "--preferences FILE",
-            "Preferences in place of grades: lines with the better and the worse document, "
-            "numbered from 1, and optionally a weight.",
-        ),
-    ] = None,
-    rankings: Annotated[
-        bool, option("--rankings", "Read grades as positions in observed rankings, 1 the best.")
-    ] = False,
-    clicks: Annotated[
-        Path | None,
-        option(
-            "--clicks LOG",
-            "A log of clicks in place of grades, as `directrank propensities` reads it; documents are "
-            "matched by qid and docid, and queries weigh as often as they were answered.",
-        ),
-    ] = None,
+    preferences: Path | None = None,
+    rankings: bool = False,
+    clicks: Path | None = None,
     propensities: Known = None,
     context: Context = (),
     how: Labels = None,
-    safe: Annotated[
-        Path | None,
-        option(
-            "--safe LOGGING_MODEL",
-            "With --clicks: save this model, or a sum with it, unless the new one is shown to be better: the "
-            "lower end of the interval of its gain for new queries is above 0.",
-        ),
-    ] = None,
-    out: Annotated[Path, target("-o --out FILE", "The model to write; - for standard output.")] = Path(
-        "model.dr"
-    ),
+    safe: Path | None = None,
+    out: Target = Path("model.dr"),
     seed: Seed = 0,
-    profile: Annotated[
-        bool, option("--profile", "Print where the time went, and the most memory used.")
-    ] = False,
+    profile: bool = False,
     reading: Reading,
     plugin: Plugin = None,
     scheduler: Scheduler = None,
@@ -121,7 +79,24 @@ def fit(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Train one ranker and save it."""
+    """Train one ranker and save it.
+
+    METHOD: A method; see `directrank methods`.
+    TRAIN: Training data: LETOR text, CSV, TSV, Parquet or Arrow; - for standard input.
+    --valid FILE: Validation data; they choose among rounds and restarts.
+    --refit/--no-refit: Train on the validation data too, once they have chosen. [default: only auto]
+    --measure NAME: Measure to train for, such as nDCG@10.
+    --select-by NAME: Measure that chooses on validation data. [default: --measure]
+    --preferences FILE: Preferences in place of grades: lines with the better and the worse document, numbered
+        from 1, and optionally a weight.
+    --rankings: Read grades as positions in observed rankings, 1 the best.
+    --clicks LOG: A log of clicks in place of grades, as `directrank propensities` reads it; documents are
+        matched by qid and docid, and queries weigh as often as they were answered.
+    --safe LOGGING_MODEL: With --clicks: save this model, or a sum with it, unless the new one is shown to be
+        better: the lower end of the interval of its gain for new queries is above 0.
+    -o --out FILE: The model to write; - for standard output.
+    --profile: Print where the time went, and the most memory used.
+    """
     from directrank.apps.evaluation import evaluate as measured
     from directrank.diagnostics import check_data
     from directrank.estimators.ranker import remedy
@@ -207,13 +182,13 @@ def fit(
 
 
 def select(
+    method: str,
+    train: Path,
     *,
-    method: Annotated[str, argument("METHOD", "A method; see `directrank methods`.")],
-    train: Annotated[Path, argument("TRAIN", "Training data.")],
-    valid: Annotated[Path, option("--valid FILE", "Validation data; their queries judge the losses.")],
-    measure: Annotated[str | None, option("--measure NAME", "Measure to train for, and to keep.")] = None,
+    valid: Path,
+    measure: str | None = None,
     settings: Set,
-    share: Annotated[float, option("--share S", "Share of the features that a step drops.")] = 0.2,
+    share: float = 0.2,
     to: Annotated[
         str | None,
         option("--to TARGET", f"End with the bytes for this engine too ({documentation_page('export')})."),
@@ -227,6 +202,12 @@ def select(
     """Drop features while the measure's loss on validation queries is not significant.
 
     Each step drops those whose shuffling costs least on the training data, and trains again.
+
+    METHOD: A method; see `directrank methods`.
+    TRAIN: Training data.
+    --valid FILE: Validation data; their queries judge the losses.
+    --measure NAME: Measure to train for, and to keep.
+    --share S: Share of the features that a step drops.
     """
     from directrank.apps.engines import TARGETS
     from directrank.apps.evaluation import select_features
@@ -277,14 +258,10 @@ def _cost(ranker: Any, to: str | None) -> str:
 
 
 def rank(
-    *,
     model: Model,
-    data: Annotated[
-        Path, argument("DATA", "Documents to rank; they need no relevance. - for standard input.")
-    ],
-    out: Annotated[
-        Path | None, target("-o --out FILE", "The file to write.  [default: the terminal]")
-    ] = None,
+    data: Path,
+    *,
+    out: Target | None = None,
     form: Annotated[
         str | None,
         option(
@@ -294,25 +271,23 @@ def rank(
             "begin with = + - or @.  [default: by the ending of --out, or scores]",
         ),
     ] = None,
-    tag: Annotated[str, option("--tag WORD", "Last column of a TREC run.")] = "directrank",
-    rounds: Annotated[
-        int | None,
-        option(
-            "--rounds N",
-            "Use the first N rounds of a model of LightGBM or XGBoost.  [default: up to the best round if "
-            "XGBoost stopped early, or all]",
-        ),
-    ] = None,
-    cutoff: Annotated[
-        Path | None,
-        option("--cutoff FILE", "Write the documents alone that this file of `directrank cutoff` keeps."),
-    ] = None,
+    tag: str = "directrank",
+    rounds: int | None = None,
+    cutoff: Path | None = None,
     reading: ReadingChunks,
     scheduler: Scheduler = None,
     json: JSON = False,
     quiet: Quiet = False,
 ) -> None:
-    """Score documents with a trained ranker."""
+    """Score documents with a trained ranker.
+
+    DATA: Documents to rank; they need no relevance. - for standard input.
+    -o --out FILE: The file to write. [default: the terminal]
+    --tag WORD: Last column of a TREC run.
+    --rounds N: Use the first N rounds of a model of LightGBM or XGBoost. [default: up to the best round if
+        XGBoost stopped early, or all]
+    --cutoff FILE: Write the documents alone that this file of `directrank cutoff` keeps.
+    """
     from directrank.files.scores import document_names, format_of_scores, is_formula
     from directrank.models import load
     from directrank.scorers import reads_queries
@@ -561,42 +536,17 @@ def _print_profile(facts: JSONObject) -> None:
 
 
 def export(
-    *,
     model: Model,
+    *,
     to: Annotated[str, option("--to TARGET", f"The engine ({documentation_page('export')}).")],
-    out: Annotated[Path | None, target("-o --out FILE", "The file to write; - for standard output.")] = None,
-    package: Annotated[
-        Path | None,
-        target(
-            "--package FOLDER",
-            "For Solr, the LTR plugins and Vespa: feature set, model, query and commands.",
-        ),
-    ] = None,
-    feature_set: Annotated[
-        Path | None,
-        option("--feature-set FILE", "The engine's feature set in JSON, whose features the package takes."),
-    ] = None,
-    check: Annotated[
-        Path | None,
-        option("--check DATA", "Documents with relevance: run the target's own rule on them, and compare."),
-    ] = None,
-    target_version: Annotated[
-        str | None, option("--target-version V", "Version of the engine, where files differ by it.")
-    ] = None,
-    measure: Annotated[
-        str | None, option("--measure NAME", "Measure of --check.  [default: the model's own]")
-    ] = None,
-    accept: Annotated[
-        bool, option("--accept", "Write the file even if --check finds that the order changes.")
-    ] = False,
-    distil: Annotated[
-        Path | None,
-        option(
-            "--distil DATA",
-            "Documents by which trees take the place of what the engine does not say, such as weighted "
-            "features beside trees; the loss is measured on --check, or on a fifth of these queries.",
-        ),
-    ] = None,
+    out: Target | None = None,
+    package: Target | None = None,
+    feature_set: Path | None = None,
+    check: Path | None = None,
+    target_version: str | None = None,
+    measure: str | None = None,
+    accept: bool = False,
+    distil: Path | None = None,
     reading: Reading,
     json: JSON = False,
     quiet: Quiet = False,
@@ -604,6 +554,16 @@ def export(
     """Write a ranker for another engine: source code, ONNX, Elasticsearch, Solr, Vespa and others.
 
     If an engine cannot represent a ranker, it is refused; only --distil approximates.
+
+    -o --out FILE: The file to write; - for standard output.
+    --package FOLDER: For Solr, the LTR plugins and Vespa: feature set, model, query and commands.
+    --feature-set FILE: The engine's feature set in JSON, whose features the package takes.
+    --check DATA: Documents with relevance: run the target's own rule on them, and compare.
+    --target-version V: Version of the engine, where files differ by it.
+    --measure NAME: Measure of --check. [default: the model's own]
+    --accept: Write the file even if --check finds that the order changes.
+    --distil DATA: Documents by which trees take the place of what the engine does not say, such as weighted
+        features beside trees; the loss is measured on --check, or on a fifth of these queries.
     """
     from directrank.apps.engines import export as exported
     from directrank.measures import parse_measure
@@ -666,10 +626,10 @@ def export(
 
 
 def convert(
+    data: Path,
     *,
-    data: Annotated[Path, argument("DATA", "The documents: LETOR text, CSV, TSV, Parquet, Arrow or a log.")],
-    out: Annotated[Path, target("-o --out FOLDER", "The store to write.")],
-    force: Annotated[bool, option("--force", "Take a folder that holds other files, too.")] = False,
+    out: Target,
+    force: bool = False,
     reading: ReadingLogs,
     json: JSON = False,
     quiet: Quiet = False,
@@ -677,6 +637,10 @@ def convert(
     """Turn documents into a store, which `fit`, `rank`, `evaluate` and `compare` read without loading it.
 
     The features stay on the disk and are read as they are used, so data may be larger than memory.
+
+    DATA: The documents: LETOR text, CSV, TSV, Parquet, Arrow or a log.
+    -o --out FOLDER: The store to write.
+    --force: Take a folder that holds other files, too.
     """
     from directrank.apps.cli.output import spinner
     from directrank.files import columns_line, convert_data

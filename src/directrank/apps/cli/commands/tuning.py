@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from directrank.apps.cli.failures import UsageError, usage
-from directrank.apps.cli.options import JSON, Plugin, Quiet, Reading, Seed, argument, option, target
+from directrank.apps.cli.options import JSON, Plugin, Quiet, Reading, Seed, Target
 from directrank.apps.cli.output import print_columns, print_json, print_paragraph, remark, training
 from directrank.apps.cli.settings import check_file, read_documents
 
@@ -21,44 +21,15 @@ ASCENTS = 60
 
 
 def tune(
+    data: Path,
     *,
-    data: Annotated[Path, argument("DATA", "Judged documents with the signals as columns.")],
-    signals: Annotated[
-        Sequence[str],
-        (
-            "--signals NAMES",
-            "At most 30 columns, with commas; 'log(NAME)' is the logarithm of 1 + a column.  [default: "
-            "those of --start, or all]",
-        ),
-    ] = (),
-    start: Annotated[
-        Path | None,
-        option(
-            "--start FILE",
-            "The weights in use, an object of JSON: numbers by the names of signals.  [default: equal "
-            "influence]",
-        ),
-    ] = None,
-    form: Annotated[
-        str | None,
-        option(
-            "--form NAME",
-            "sum; product, of (1 + signal) to powers; or scaled, a sum of signals scaled to [0, 1] inside "
-            "each query.  [default: that of --start, or sum]",
-        ),
-    ] = None,
-    measure: Annotated[str, option("--measure NAME", "Measure to tune for.")] = "nDCG@10",
-    resamples: Annotated[
-        int, option("--resamples N", "Resamples of queries for the intervals of weights.")
-    ] = 200,
-    accept: Annotated[bool, option("--accept", "Write the tuned weights even if no gain is shown.")] = False,
-    out: Annotated[
-        Path | None,
-        target(
-            "-o --out FILE",
-            "The file for the weights: .json, which rank, export and --start read; .sql, .py, or .dr.",
-        ),
-    ] = None,
+    signals: Sequence[str] = (),
+    start: Path | None = None,
+    form: str | None = None,
+    measure: str = "nDCG@10",
+    resamples: int = 200,
+    accept: bool = False,
+    out: Target | None = None,
     seed: Seed = 0,
     reading: Reading,
     plugin: Plugin = None,
@@ -69,6 +40,18 @@ def tune(
 
     Intervals of the weights, signals to drop, and the gain on queries that the weights were not tuned on.
     Without a gain that is shown, --out has the weights in use.
+
+    DATA: Judged documents with the signals as columns.
+    --signals NAMES: At most 30 columns, with commas; 'log(NAME)' is the logarithm of 1 + a column. [default:
+        those of --start, or all]
+    --start FILE: The weights in use, an object of JSON: numbers by the names of signals. [default: equal
+        influence]
+    --form NAME: sum; product, of (1 + signal) to powers; or scaled, a sum of signals scaled to [0, 1] inside
+        each query. [default: that of --start, or sum]
+    --measure NAME: Measure to tune for.
+    --resamples N: Resamples of queries for the intervals of weights.
+    --accept: Write the tuned weights even if no gain is shown.
+    -o --out FILE: The file for the weights: .json, which rank, export and --start read; .sql, .py, or .dr.
     """
     from directrank.apps.fusion import tune as tuned
     from directrank.apps.fusion import weights_in_use
