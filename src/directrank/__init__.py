@@ -63,7 +63,7 @@ _NAMES = {
     "apps.report": "ModelCard model_card write_report",
 }
 
-BUNDLED["measures"] = {"directrank.apps.evaluation.measures": ""}
+BUNDLED["measures"] = {"directrank.apps.clicks.measures": "", "directrank.apps.evaluation.measures": ""}
 BUNDLED["models"] = {"directrank.apps.libraries.models": ""}
 BUNDLED["methods"] = {f"directrank.{package}": _NAMES[package] for package in ("apps.auto", "apps.papers")}
 

@@ -5,9 +5,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from directrank.apps.clicks import ProximalPolicy
 from directrank.data import QueryGroups, RealLabels
 from directrank.measures import parse_measure
-from directrank.surrogates import PolicyMeasure, ProximalPolicy
+from directrank.surrogates import PolicyMeasure
 
 LABELS = np.array([0.9, 0.1, -0.4, 0.6])
 SCORES = np.array([1.0, 0.4, -0.6, -0.2])

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from directrank.measures.average_precision import AP
-from directrank.measures.clicks import ClickDCG, ClickP, ClickRBP
 from directrank.measures.dcg import DCG, NDCG, MeanNDCG
 from directrank.measures.err import ERR, NERR
 from directrank.measures.families.definition import best_values
@@ -35,9 +34,6 @@ __all__ = [
     "RR",
     "WPD",
     "WTA",
-    "ClickDCG",
-    "ClickP",
-    "ClickRBP",
     "MeanNDCG",
     "P",
     "R",

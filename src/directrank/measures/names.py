@@ -10,7 +10,6 @@ from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.errors import MeasureNameError
 from directrank.measures.average_precision import AP
-from directrank.measures.clicks import ClickDCG, ClickP, ClickRBP
 from directrank.measures.dcg import DCG, NDCG, GradedGains, MeanNDCG, gains_in
 from directrank.measures.err import ERR, NERR
 from directrank.measures.families.definition import Definition, split_name
@@ -22,8 +21,7 @@ from directrank.registries import bundled
 
 #: The measures of the core, in order of importance.
 CORE: tuple[type[Definition], ...] = (
-    NDCG, AP, P, RR, R, Success, Rprec, RBP, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG, ClickDCG, ClickP,
-    ClickRBP,
+    NDCG, AP, P, RR, R, Success, Rprec, RBP, ERR, NERR, WTA, WPD, ZeroOne, DCG, MeanNDCG,
 )  # fmt: skip
 #: Every measure, in the order of printing; bundled plug-ins are loaded when it is first read.
 MEASURES: tuple[type[Definition], ...]

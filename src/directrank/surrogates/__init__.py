@@ -10,7 +10,7 @@ from directrank.surrogates.pairs.order_preserving import OrderPreserving
 from directrank.surrogates.pairs.pairwise import Pairwise, PairwiseHinge, gain_difference, label_difference
 from directrank.surrogates.pairs.runs import SwapDrop
 from directrank.surrogates.pointwise import LinearLoss, SquaredError
-from directrank.surrogates.policy import PolicyMeasure, ProximalPolicy, expected_exposure
+from directrank.surrogates.policy import PolicyMeasure, expected_exposure
 from directrank.surrogates.positions.expected import ExpectedMeasure
 from directrank.surrogates.positions.gaussian import GaussianNoise
 from directrank.surrogates.positions.smoothed import SmoothedPositions
@@ -18,7 +18,7 @@ from directrank.surrogates.rankings.type_two import TypeTwoBound
 from directrank.surrogates.rankings.working_set import WorkingSetBound
 from directrank.surrogates.type_one import TypeOneBound
 
-#: Every surrogate; `ProximalPolicy`, which also reads the scores of another ranking, is a `PolicyMeasure`.
+#: Every surrogate.
 SURROGATES = (
     SquaredError,
     LinearLoss,
@@ -56,7 +56,6 @@ __all__ = [
     "PairwiseHinge",
     "PlackettLuce",
     "PolicyMeasure",
-    "ProximalPolicy",
     "SmoothedPositions",
     "SoftmaxCrossEntropy",
     "SquaredError",

@@ -1,8 +1,7 @@
 """The expected measure of rankings drawn by the scores, by the Plackett-Luce model: PL-Rank."""
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -94,6 +93,15 @@ class PolicyMeasure(Surrogate):
         """Return the oracles on some queries, each with a weight."""
         return _PolicyOracles(self, queries, weights)
 
+    def gains(
+        self, queries: Queries, gain: np.ndarray, discounts: np.ndarray, exposure: Callable[[], np.ndarray]
+    ) -> np.ndarray:
+        """Return the gains that move the policy: those of the measure, a sum of gains times discounts.
+
+        `exposure` returns the mean discount of each document in the rankings that the policy drew.
+        """
+        return gain
+
 
 class _PolicyOracles:
     """The oracles of `PolicyMeasure` on some queries."""
@@ -119,7 +127,10 @@ class _PolicyOracles:
         drawn = list(rankings(queries, at, rank, samples, self.surrogate.seed or 0))
         if isinstance(measure, PositionLinear):
             gain, discounts = measure.linear_in_positions(queries)
-            gain = self.gains(gain, discounts, drawn, twin)
+            gain = self.surrogate.gains(
+                queries, gain, discounts,
+                lambda: means_of_alike(np.mean([discounts[place] for _, place in drawn], axis=0), twin),
+            )  # fmt: skip
             rewards = np.empty((samples, n))
             for (ranking, _), reward in zip(drawn, rewards, strict=True):
                 rewards_from(ranking, gain, discounts, indptr, reward)
@@ -143,10 +154,6 @@ class _PolicyOracles:
         self.total = np.repeat(np.add.reduceat(self.second, start), queries.sizes)
         self.at = at
 
-    def gains(self, gain: np.ndarray, discounts: np.ndarray, drawn: object, twin: np.ndarray) -> np.ndarray:
-        """Return the gains that the policy which drew rankings is moved by: those of the measure."""
-        return gain
-
     def value_and_gradient(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
         change = scores - self.at
         moved = np.add.reduceat(self.second * change, self.queries.indptr[:-1])
@@ -158,81 +165,6 @@ class _PolicyOracles:
     def derivatives(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         share = self.second / np.where(self.total > 0, self.total, 1.0)
         return *self.value_and_gradient(scores), (self.second * (1.0 - share)).astype(scores.dtype)
-
-
-class ProximalPolicy(PolicyMeasure):
-    r"""PL-Rank that gains nothing from leaving another ranking by more than a ratio: PRPO.
-
-    A document that the policy shows, in expectation, at more than ε times the weight which the other ranking
-    gives it, does not gain from its label any more; nor does one of a label below 0 from less than 1/ε times.
-
-    .. math:: V = E_q \left[ \sum_{y_d \ge 0} y_d \min(\omega_d, \varepsilon \, \omega^0_d)
-        + \sum_{y_d < 0} y_d \max(\omega_d, \omega^0_d / \varepsilon) \right]
-
-    with the expected weight ω of the rank of a document. Other rules are those of `PolicyMeasure`.
-
-    Parameters
-    ----------
-    measure : Measure
-        A sum of labels, each weighted by the rank of its document.
-    scores : array of shape (n_docs,)
-        The other ranking, in the order of the rows of the training set. Equal scores share weights.
-    ratio : float, default=2.0
-        ε, above 1.
-    samples, seed
-        As of `PolicyMeasure`.
-
-    Raises
-    ------
-    ValueError
-        If `ratio` is not above 1, or the measure is no such sum.
-
-    Traits
-    ------
-    bound: no. convex: yes. smooth: yes. shift-invariant: yes.
-
-    References
-    ----------
-    .. [1] S. Gupta, H. Oosterhuis, M. de Rijke, "Practical and robust safety guarantees for advanced
-       counterfactual learning to rank", CIKM 2024.
-    """
-
-    def __init__(
-        self, measure: Measure, scores: np.ndarray, *, ratio: float = 2.0, samples: int = 32, seed: int = 0
-    ):
-        super().__init__(measure, samples=samples, seed=seed)
-        if not ratio > 1:
-            raise ValueError(f"ratio must be above 1, not {ratio}")
-        if not isinstance(measure, PositionLinear):
-            raise ValueError(f"{measure.name} is no sum over documents of a gain times a weight of the rank")
-        self.scores, self.ratio = np.asarray(scores, np.float64), float(ratio)
-
-    def on(self, queries: Queries, weights: np.ndarray) -> "_ProximalOracles":
-        """Return the oracles on some queries, each with a weight."""
-        return _ProximalOracles(self, queries, weights)
-
-
-class _ProximalOracles(_PolicyOracles):
-    """The oracles of `ProximalPolicy` on some queries."""
-
-    surrogate: ProximalPolicy
-
-    def gains(self, gain: np.ndarray, discounts: np.ndarray, drawn: Any, twin: np.ndarray) -> np.ndarray:
-        """Return gains, 0 where the policy is beyond the ratio."""
-        queries, ratio = self.queries, self.surrogate.ratio
-        other = self.surrogate.scores[queries.row]
-        order = np.lexsort((-other, queries.query))
-        weight = np.empty(queries.n_docs)
-        weight[order] = discounts[queries.place]
-        alike = np.unique(np.column_stack((queries.query, other)), axis=0, return_inverse=True)[1].ravel()
-        weight = (np.bincount(alike, weight) / np.bincount(alike))[alike]
-        exposure = means_of_alike(np.mean([discounts[place] for _, place in drawn], axis=0), twin)
-        label = queries.relevance if queries.real else gain
-        beyond = np.where(label >= 0, exposure > ratio * weight, exposure < weight / ratio)
-        label = np.where(beyond, 0.0, label)
-        # As in measures of real labels: gains are 0 or more.
-        least = np.minimum(np.minimum.reduceat(label, queries.indptr[:-1]), 0.0)
-        return label - np.repeat(least, queries.sizes)
 
 
 def expected_exposure(scores, qid, discounts=None, *, samples: int = 1000, seed: int = 0) -> np.ndarray:

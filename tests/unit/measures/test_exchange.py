@@ -10,6 +10,7 @@ import pytest
 
 import oracles
 from directrank import LambdaLoss, LambdaRank, make_ranking, measures
+from directrank.apps.clicks import measures as clicked
 from directrank.apps.evaluation import measures as evaluated
 from directrank.data.grouping import group_rows
 from directrank.measures import AP, MEASURES, MeanNDCG, parse_measure
@@ -23,13 +24,14 @@ from groups import first_group
 
 
 def classes_of(base):
-    """The measures that the files of the two folders define, whoever lists them."""
+    """The measures that the files of the two folders and of clicks define, whoever lists them."""
     for folder in (measures, evaluated):
         for module in pkgutil.walk_packages(folder.__path__, f"{folder.__name__}."):
             importlib.import_module(module.name)
     below = base.__subclasses__()
     below += [each for cls in below for each in classes_of(cls)]
-    ours = (cls for cls in below if cls.__module__.startswith((measures.__name__, evaluated.__name__)))
+    places = (measures.__name__, evaluated.__name__, clicked.__name__)
+    ours = (cls for cls in below if cls.__module__.startswith(places))
     return {cls for cls in ours if "bare_name" in vars(cls) and not inspect.isabstract(cls)}
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         predict_labels,
     )
     from directrank.apps.clicks.logs import ClickLog, read_clicks
+    from directrank.apps.clicks.measures import ClickDCG, ClickP, ClickRBP
     from directrank.apps.clicks.pages import Pages
     from directrank.apps.clicks.propensities import (
         ALARM,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         estimate_propensities,
         held_out_likelihood,
     )
+    from directrank.apps.clicks.proximal import ProximalPolicy
     from directrank.apps.clicks.safety import Safe, safe_ranker
     from directrank.apps.clicks.simulator import click_chances, make_clicks
     from directrank.apps.clicks.training import UNBIASED, TrainingPart, click_methods
@@ -44,11 +46,15 @@ __all__ = [
     "BASELINES",
     "CLICK_METHODS",
     "UNBIASED",
+    "ClickDCG",
     "ClickLog",
+    "ClickP",
+    "ClickRBP",
     "Difference",
     "LogCheck",
     "Pages",
     "Propensities",
+    "ProximalPolicy",
     "Safe",
     "TrainingPart",
     "agreement_with",

@@ -17,13 +17,14 @@ import numpy as np
 from scipy.stats import t
 
 from directrank.apps.clicks.logs import ClickLog
+from directrank.apps.clicks.measures import ClickDCG, ClickP, ClickRBP
 from directrank.apps.clicks.pages import Pages
 from directrank.apps.clicks.propensities import Propensities, has_clusters
 from directrank.contracts import Measure
 from directrank.data import QueryGroups, RealLabels
 from directrank.errors import DataError, MeasureNameError, check_choice
 from directrank.files import document_names, read_scored
-from directrank.measures import DCG, RBP, WTA, ClickDCG, ClickP, ClickRBP, P, best_values, parse_measure
+from directrank.measures import DCG, RBP, WTA, P, best_values, parse_measure
 from directrank.storage.strict_json import JSONObject
 
 #: How clicks become labels: divided by the examination of the document in all of the log, with a prediction

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from directrank.apps.clicks.logs import ClickLog
-from directrank.measures import ClickDCG, ClickP, ClickRBP
+from directrank.apps.clicks.measures import ClickDCG, ClickP, ClickRBP
 
 #: Shares of pages below it are rounding.
 LEAST = 1e-12

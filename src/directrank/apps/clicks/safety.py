@@ -7,7 +7,7 @@ inequality the measure is above the estimate less :math:`\sqrt{V (1 - \delta) / 
 examinations. It grows as a ranking leaves what was shown.
 
 PL-Rank is also trained with the clip of proximal ranking policy optimisation (PRPO, Gupta, Oosterhuis and de
-Rijke 2024): see `directrank.surrogates.ProximalPolicy`.
+Rijke 2024): see `directrank.apps.clicks.ProximalPolicy`.
 """
 
 from dataclasses import dataclass, replace
@@ -29,6 +29,7 @@ from directrank.apps.clicks.counterfactual import (
 from directrank.apps.clicks.logs import ClickLog
 from directrank.apps.clicks.pages import Pages
 from directrank.apps.clicks.propensities import Propensities
+from directrank.apps.clicks.proximal import ProximalPolicy
 from directrank.apps.evaluation.significance import interval_text
 from directrank.contracts import Measure
 from directrank.data import QueryGroups
@@ -37,7 +38,6 @@ from directrank.estimators import PLRank, Ranker
 from directrank.estimators.sklearn_interface import unfitted
 from directrank.files import document_names
 from directrank.scorers import summed
-from directrank.surrogates import ProximalPolicy
 
 #: PL-Rank gains nothing from a weight above so many times that of the document in the logging order.
 RATIO = 1.5

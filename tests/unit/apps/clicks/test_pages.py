@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from directrank.apps.clicks import ClickLog, Propensities, evaluate_clicks, read_clicks
+from directrank.apps.clicks.measures import ClickDCG, ClickP, ClickRBP
 from directrank.apps.clicks.pages import Pages
-from directrank.measures import ClickDCG, ClickP, ClickRBP
 
 pandas = pytest.importorskip("pandas")
 

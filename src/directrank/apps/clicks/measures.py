@@ -1,12 +1,13 @@
-"""Measures of real labels, such as expected clicks of logs: linear in labels, which may be below 0."""
+"""Measures of real labels, such as expected clicks of logs: linear in labels. A bundled plug-in."""
 
 from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from directrank.contracts import KernelPlugin
 from directrank.data.queries import Queries
-from directrank.measures.dcg import GainForm, discounts_of, logarithms
+from directrank.measures import DCG
 from directrank.measures.families.definition import cached_by_queries, first_of, parameter, probability
 from directrank.measures.families.gain_sum import GainSum
 from directrank.measures.families.smooth import Smooth
@@ -68,14 +69,12 @@ class ClickDCG(LabelSum, Smooth):
 
     def discounts(self, n_ranks: int) -> np.ndarray:
         """1 / log2(1 + rank)."""
-        return discounts_of(n_ranks, "log2")
+        return DCG().discounts(n_ranks)
 
-    def smooth_form(self, queries: Queries, truncation: float) -> GainForm:
+    def smooth_form(self, queries: Queries, truncation: float) -> KernelPlugin:
         """See `Smooth`: as of DCG."""
-        return GainForm(
-            self.gains(queries), queries.indptr, self.norm(queries), 1.0, logarithms(queries.longest),
-            float(self.cutoff or np.inf), float(truncation),
-        )  # fmt: skip
+        form = DCG(self.cutoff, gain="linear").smooth_form(queries, truncation)
+        return form._replace(gain=self.gains(queries))
 
     position_form = smooth_form
 
@@ -127,3 +126,6 @@ class ClickRBP(LabelSum):
     def discounts(self, n_ranks: int) -> np.ndarray:
         """The share of each rank in what the reader looks at."""
         return (1.0 - self.p) * self.p ** np.arange(n_ranks)
+
+
+PLUGINS = (ClickDCG, ClickP, ClickRBP)
