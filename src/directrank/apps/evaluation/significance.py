@@ -180,8 +180,17 @@ class Randomisation:
 
 
 def bootstrap_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return low and high ends, (n_pairs,), of the percentile bootstrap of mean differences over queries."""
-    n = len(differences)
+    """Return low and high ends, (n_pairs,), of the percentile bootstrap of mean differences over queries.
+
+    Resampled means spread less than means do, and the spread is estimated: the middle 95 % of them cover 90 %
+    with ten queries. So the percentiles are those that give Student's interval where differences are normal
+    (Hesterberg, The American Statistician 2015).
+    """
+    from scipy.special import ndtr, stdtrit
+
+    n, tail = len(differences), (1 - LEVEL) / 2
+    if n > 1:
+        tail = float(ndtr(math.sqrt(n / (n - 1)) * stdtrit(n - 1, tail)))
     rng = np.random.default_rng(0)
     means = []
     with one_blas_thread():
@@ -189,7 +198,7 @@ def bootstrap_interval(differences: np.ndarray) -> tuple[np.ndarray, np.ndarray]
             drawn = rng.integers(n, size=(size, n)) + n * np.arange(size)[:, None]
             counts = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
             means.append(counts @ differences / n)
-    low, high = np.quantile(np.concatenate(means), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail], axis=0)
     return low, high
 
 

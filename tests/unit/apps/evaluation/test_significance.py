@@ -113,6 +113,14 @@ def test_bootstrap_interval_is_that_of_the_normal_for_many_queries():
     assert high[0] == pytest.approx(values.mean() + half, abs=0.1 * half)
 
 
+def test_bootstrap_intervals_of_few_queries_cover_what_they_promise():
+    values = np.random.default_rng(3).normal(size=(8, 1000))
+    low, high = bootstrap_interval(values)
+    # Percentiles of 2.5 and 97.5 % cover 89 %.
+    assert np.mean((low <= 0) & (high >= 0)) > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 1000)
+    assert [end.item() for end in bootstrap_interval(np.array([[0.5]]))] == [0.5, 0.5]
+
+
 def test_effect_size_by_hand():
     """Mean 2, squared deviations 1 + 1 over 2 − 1: 2 / √2. Zeros have none, equal ones no spread."""
     found = effect_size(np.array([[1.0, 0.0, 0.5], [3.0, 0.0, 0.5]]))
