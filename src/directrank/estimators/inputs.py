@@ -232,8 +232,9 @@ def training_data(
         groups, weight = grouped_rows(ranker, rows, training=True, overwrite_X=overwrite_X)
     trained = getattr(start, "encoding_", None)
     continued = trained is not None and trained.columns == groups.feature_names
-    ranker.encoding_ = trained if continued else encoding_of(groups)
-    groups = encoded(groups, ranker.encoding_)
+    ranker.encoding_ = trained if continued else encoding_of(groups) if groups.categories else None
+    if ranker.encoding_ is not None:
+        groups = encoded(groups, ranker.encoding_)
     if weight is None:
         return groups, None
     weights, confidence = weights_of(weight, groups)

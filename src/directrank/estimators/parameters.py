@@ -135,7 +135,8 @@ class Parameter(NamedTuple):
             raise ValueError(f"{self.name} must be {self.allowed}, not {reprlib.repr(value)} ({of})")
 
 
-def parameters_of(cls: type) -> dict[str, Parameter]:
+@cache
+def parameters_of(cls: type) -> Mapping[str, Parameter]:
     """Return the declared parameters of a class of estimators, by name, in the order of the constructor."""
     ordered = sorted(fields(cls), key=lambda parameter: parameter.kw_only is True)
     return {

@@ -413,10 +413,11 @@ class Ranker(SklearnInterface, OtherNames):
             return self._train(request.on_both(rounds))
         surrogate, solver, scorer = self.components()
         measure = self._selection_measure(surrogate, solver, scorer, request.groups.queries)
-        self._check_distributed(surrogate, solver, request.groups)
+        if request.groups.source.workers is not None and not solver.sums_over_shards:
+            raise self._not_distributable(surrogate, solver)
+        seed = int(self._stream().randint(2**31))
         components = Components(
-            type(self).__name__, surrogate, solver, scorer, measure, self.scaling, self._seed(),
-            np.random.default_rng(self._stream().randint(2**31)), self._n_threads(),
+            type(self).__name__, surrogate, solver, scorer, measure, self.scaling, seed, self._n_threads(),
             self._initial_scorer, self._selects_on_training, self._other_solvers(solver, request),
         )  # fmt: skip
         fit = train(components, request)
@@ -638,6 +639,7 @@ class Ranker(SklearnInterface, OtherNames):
         """Return the surrogate, the solver and the scorer that `fit` uses."""
         if self.surrogate is None or self.solver is None:
             raise TypeError("Ranker needs a surrogate and a solver; or use a named method such as ApproxRank")
+        check_choice("scaling", self.scaling, (*Scaling.choices, None))
         return self.surrogate, self.solver, self.scorer or default_scorer(self.solver.trains)
 
     def idle_parameters(self) -> Collection[str]:
@@ -659,16 +661,14 @@ class Ranker(SklearnInterface, OtherNames):
         """Whether the training queries choose among iterates though there are validation queries."""
         return False
 
-    def _check_distributed(self, surrogate: Surrogate, solver: Solver, groups: QueryGroups) -> None:
-        """Raise `UnfitPairError` if features are in other processes, and the solver is no sum over shards."""
-        if groups.source.workers is None or solver.sums_over_shards:
-            return
+    def _not_distributable(self, surrogate: Surrogate, solver: Solver) -> UnfitPairError:
+        """Return the error of features in other processes where the solver is no sum over shards."""
         settings = [
             f"set {name} to {' or '.join(values)}"
             for name in DECIDING
             if (values := self._distributable(surrogate, name))
         ]
-        raise UnfitPairError(
+        return UnfitPairError(
             f"{type(self).__name__}: {type(solver).__name__} is no sum over shards, so that workers cannot "
             f"share it: {' or '.join(settings) or f'train {OTHERS}'}, or train in one process"
         )
@@ -705,8 +705,6 @@ class Ranker(SklearnInterface, OtherNames):
     def _selection_measure(self, surrogate, solver, scorer, queries: Queries | None = None):
         """Return the measure that chooses among iterates; check first that the solver fits the surrogate."""
         check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
-        if self.scaling is not None:  # The command line reads the word none as None.
-            check_choice("scaling", self.scaling, Scaling.choices)
         if type(scorer) is not Linear and self.scaling not in ("auto", "none", None):
             raise ValueError(f"scaling={self.scaling!r} needs a linear scorer, not {scorer!r}: omit scaling")
         if self.select_by is not None:

@@ -5,7 +5,6 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -38,6 +37,8 @@ from directrank.timing import FOR_PROFILE, Profile, current_profile, phase, tell
 
 #: The step of the solver that a profile divides.
 STEPS = ("scores", "surrogate", "product")
+#: Fewest shards, or steps of `Surrogate.work`, of a thread.
+SHARDS_A_THREAD, STEPS_A_THREAD = 2, 2**18
 
 
 @dataclass(frozen=True)
@@ -103,12 +104,11 @@ class Components:
     scaling : str or None
         Of the features of a linear scorer.
     seed : int
-        Of the division into held-out queries; the solver draws from `generator`.
-    generator : numpy.random.Generator
+        Of the division into held-out queries, and of what each solver draws.
     n_threads : int
     initial : callable
-        Returns the scorer from which training starts, from that without coefficients, the request with scaled
-        features, and the scaling.
+        Returns the scorer from which training starts, where the request has a start or categories, from that
+        without coefficients, the request with scaled features, and the scaling.
     on_training : bool
         Whether the training queries choose among iterates though there are validation queries.
     others : sequence of Solver, default=()
@@ -122,7 +122,6 @@ class Components:
     measure: Measure
     scaling: Any
     seed: int
-    generator: np.random.Generator
     n_threads: int
     initial: Callable[[Any, Request, Scaling], Any]
     on_training: bool = False
@@ -148,7 +147,9 @@ def train(components: Components, request: Request) -> Fit:
     surrogate, weights = components.surrogate, request.weights
     groups, queries, workers = request.groups, request.groups.queries, request.groups.source.workers
     work = surrogate.work(queries)
-    n_threads = useful_threads(work, len(groups.shards), components.n_threads)
+    # With fewer shards, or steps, a thread takes longer to start than to run.
+    enough = max(len(groups.shards) // SHARDS_A_THREAD, int(float(work.sum()) // STEPS_A_THREAD))
+    n_threads = max(1, min(components.n_threads, enough))
     work = work if weights is None else work * (weights > 0)
     refuse_long_lists(components.name, work, components.solver, queries, groups.n_features)
     objective_of = partial(Objective, surrogate, queries, groups.shards, n_threads=n_threads, workers=workers)
@@ -157,19 +158,25 @@ def train(components: Components, request: Request) -> Fit:
         scaling, scaled = scaled_request(components.scaling, components.scorer, request, n_threads)
     selection = scaled.groups if components.on_training else scaled.validation or scaled.groups
     monitor = MeanMonitor(components.measure, selection, weights if selection is scaled.groups else None)
-    scorer = components.initial(components.scorer, scaled, scaling)
+    scorer = components.scorer
+    if request.start is not None or groups.encoding is not None:
+        scorer = components.initial(scorer, scaled, scaling)
     # Numbers that overflow end in an error that says what to do.
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         with phase("solver"):
-            solvers, chosen = with_rounds(components, objective, objective_of, scorer, scaled)
+            solvers, chosen = [components.solver], ""
+            if isinstance(components.solver, InRounds) and components.solver.chooses_rounds:
+                solvers, chosen = with_rounds(components, objective, objective_of, scorer, scaled)
             solutions = [
                 each.solve(
                     objective if each is solvers[-1] else objective_of(weights=weights), scorer,
-                    scaled.groups.features, monitor, deepcopy(components.generator),
+                    scaled.groups.features, monitor, np.random.default_rng(components.seed),
                 )
                 for each in solvers
             ]  # fmt: skip
-            solution = max(solutions, key=lambda each: max(_monitored(each), default=0.0))
+            solution = solutions[0]
+            if len(solutions) > 1:
+                solution = max(solutions, key=lambda each: max(_monitored(each), default=0.0))
         if (profile := current_profile()) and workers is None:
             with phase(FOR_PROFILE):
                 divide_pass(profile, objective, solution.scorer, scaled.groups.features)
@@ -207,15 +214,13 @@ def with_rounds(
     components: Components, objective: Any, objective_of: Callable[..., Objective], scorer: Any,
     request: Request,
 ) -> tuple[list[Any], str]:  # fmt: skip
-    """Return the solver with its number of rounds, where there is one to choose, and how it was chosen.
+    """Return the solver with a chosen number of rounds, and how it was chosen.
 
     There are several if the validation set is still to choose one. Without such a set the solver and the
     number are the best on queries that are held out: `objective_of` returns the objective for weights of
     queries, and a query that is held out has none.
     """
     solver: Any = components.solver
-    if not (isinstance(solver, InRounds) and solver.chooses_rounds):
-        return [solver], ""
     solvers = [solver, *components.others]
     if request.rounds == ALL:
         return [each.of_all_rounds() for each in solvers], ""
@@ -312,16 +317,6 @@ def refuse_long_lists(
         f"evaluation of its loss takes {work[query]:.0e} steps there, and at most {LARGEST_WORK:.0e} are "
         f"accepted; {REMEDY}"
     )
-
-
-#: Fewest shards, or steps of `Surrogate.work`, of a thread: with less it takes longer to start than to run.
-SHARDS_A_THREAD, STEPS_A_THREAD = 2, 2**18
-
-
-def useful_threads(work: np.ndarray, n_shards: int, n_threads: int) -> int:
-    """Return how many of some threads have enough to do in a pass over the data; 1 or more."""
-    enough = max(n_shards // SHARDS_A_THREAD, int(float(work.sum()) // STEPS_A_THREAD))
-    return max(1, min(n_threads, enough))
 
 
 def divide_pass(profile: Profile, objective: Any, scorer: Any, features: np.ndarray) -> None:

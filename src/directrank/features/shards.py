@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from directrank.storage.mapped import relieve
+from directrank.storage.mapped import mappings, relieve
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -120,11 +120,12 @@ def results_in_order(
 ) -> Iterator[Result]:
     """Yield what `function` returns for each item, in order; few results wait in memory at once."""
 
-    def applied(item: Item) -> Result:
+    def relieved(item: Item) -> Result:
         result = function(item)
         relieve()
         return result
 
+    applied = relieved if mappings else function
     n_threads = min(n_threads, len(items))
     if n_threads <= 1:
         yield from map(applied, items)

@@ -286,7 +286,8 @@ def deviations_in_queries(
     """
     rows = np.ones(features.shape[0]) if weights is None else weights
     shards = features.over_shards(_deviations_of_shard, rows=(rows,), n_threads=n_threads)
-    return np.sum([total for total, _ in shards], axis=0) / sum(of for _, of in shards)
+    totals, weights_of_shards = zip(*shards, strict=True)
+    return np.sum(totals, axis=0) / sum(weights_of_shards)
 
 
 def _deviations_of_shard(features, indptr, blocks, weights) -> tuple[np.ndarray, float]:
@@ -413,7 +414,7 @@ def _range_counts(features: np.ndarray, indptr: np.ndarray, blocks: object) -> n
             missing = bool(np.isnan(features.max(initial=0.0)))
         for q in np.flatnonzero(between.any(axis=1)) if missing else ():
             counts[q] |= between[q] & np.isnan(features[starts[q] : starts[q + 1]]).any(axis=0)
-        table += [of_queries.sum(axis=0) for of_queries in (counts, varied, zero, one)]
+        table += np.sum((counts, varied, zero, one), axis=1)
     return table
 
 

@@ -129,9 +129,9 @@ def fit_scaling(
     inside_queries = source.transformed(_inside_queries) if kind == "query" else source
     typical = medians(inside_queries, counted, n_threads)
     scaling = Scaling(kind) if kind == "query" else _fit_moments(kind, source, rows, n_threads, typical)
-    return replace(
-        scaling, fill=typical, notes=[*_notes(missing_counts(source), groups.n_docs), *scaling.notes]
-    )
+    counts = missing_counts(source)
+    notes = [_filled(counts, groups.n_docs)] if counts.any() else []
+    return replace(scaling, fill=typical, notes=[*notes, *scaling.notes])
 
 
 def _inside_queries(features: np.ndarray, indptr, blocks, out: np.ndarray) -> None:
@@ -182,15 +182,13 @@ def _near_0(scaling: Scaling, statistics: ColumnStatistics, middle: np.ndarray) 
     return replace(scaling, shift=np.where(far, middle, 0.0), factor=factor, notes=[which])
 
 
-def _notes(counts: np.ndarray, n_docs: int) -> list[str]:
-    """Return a remark on missing values, if there are any."""
-    if not counts.any():
-        return []
+def _filled(counts: np.ndarray, n_docs: int) -> str:
+    """Return a remark on missing values, of which each feature has so many."""
     n_missing, empty = int((counts > 0).sum()), int((counts == n_docs).sum())
     of = f"{n_missing} feature{'s' * (n_missing > 1)}"
     without = f"; {empty} of them without any value became 0" if empty else ""
     which = "value" if counts.sum() == 1 else "values"
-    return [f"filled {counts.sum()} missing {which} of {of} by their training medians{without}"]
+    return f"filled {counts.sum()} missing {which} of {of} by their training medians{without}"
 
 
 @kernel

@@ -192,7 +192,7 @@ class Problem:
 
     def relative(self, gradient: np.ndarray, at_start: np.ndarray) -> float:
         """Return the largest component of a gradient in these units, relative to that at the start."""
-        largest, first = (float(np.abs(slope / self.unit).max(initial=0.0)) for slope in (gradient, at_start))
+        largest, first = np.abs((gradient, at_start) / self.unit).max(axis=1, initial=0.0).tolist()
         return largest / max(1.0, first)
 
     def change(self, before: np.ndarray, after: np.ndarray) -> float:

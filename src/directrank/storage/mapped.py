@@ -2,8 +2,8 @@
 
 The operating system reads the rows of a mapped file when they are first used, and keeps them in this process
 until memory is short. Other programs, and limits of containers, count them. They are therefore dropped when
-they exceed an eighth of their files, by `relieve`, which passes over the features call after each shard. What
-was dropped is read again when it is used: no result changes.
+they exceed an eighth of their files, by `relieve`, which passes over the features call after each shard while
+there are `mappings`. What was dropped is read again when it is used: no result changes.
 """
 
 import math
@@ -18,6 +18,7 @@ import numpy as np
 __all__ = [
     "create_matrix",
     "is_mapped",
+    "mappings",
     "open_matrix",
     "relieve",
     "temporary_matrix",
@@ -30,7 +31,8 @@ PAGE_BYTES = mmap.PAGESIZE
 PAGES = Path("/proc/self/statm")
 _LARGEST_HEADER = 2**12
 
-_mappings: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
+#: The files that are mapped now.
+mappings: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
 
 
 def create_matrix(path: str | os.PathLike, shape: tuple[int, int]) -> np.ndarray:
@@ -66,9 +68,7 @@ def is_mapped(array: np.ndarray) -> bool:
 
 def relieve() -> None:
     """Drop rows of mapped files from memory if they are too many."""
-    if not _mappings:
-        return
-    mapped = list(_mappings)
+    mapped = list(mappings)
     limit = max(FREE_BYTES, SHARE * sum(map(len, mapped)))
     if PAGE_BYTES * int(PAGES.read_text().split()[2]) > limit:
         for memory in mapped:
@@ -84,7 +84,7 @@ def _mapped(file, access: int) -> np.ndarray:
     # Its rows are dropped from memory from now on, where the operating system can do that.
     if hasattr(mmap, "MADV_DONTNEED") and PAGES.exists():
         memory.madvise(mmap.MADV_SEQUENTIAL)
-        _mappings.add(memory)
+        mappings.add(memory)
     return np.frombuffer(memory, np.float32, offset=at).reshape(shape)
 
 

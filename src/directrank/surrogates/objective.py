@@ -163,7 +163,7 @@ class Objective:
         is_exact = GradientKernel in self.offers and not self.surrogate.is_convex
         exact = np.float64 if is_exact else self.dtype
         zeros = np.zeros(self.n_docs, exact)
-        at_zero = self._gathered(lambda oracles, s: oracles.value_and_gradient(s), zeros)[0]
+        at_zero = self._sum(lambda part: part.oracles.value_and_gradient(zeros[part.rows])[0])
         return 1.0 / at_zero if at_zero > 0 else 1.0
 
     def notes(self) -> list[str]:
@@ -200,7 +200,7 @@ class Objective:
     def map_shards(self, statistic: Callable[[Sequence[Part]], Result]) -> list[Result]:
         """Apply a statistic to the parts of each shard, on threads; the results are in shard order."""
         with phase("passes over shards"):
-            return self.on_threads(statistic, self.shards)
+            return map_in_order(statistic, self.shards, self.n_threads)
 
     def on_threads(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Apply a function to each item, on threads; the results are in the order of items."""

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from directrank.features import shards
 from directrank.features.shards import BLOCK_BYTES, make_shards, map_in_order, results_in_order, shard_count
 
 
@@ -89,3 +90,12 @@ def test_few_results_wait_while_others_are_used(n_threads):
     next(results)
     assert len(started) <= 2 * n_threads + 1
     assert len(list(results)) == 99
+
+
+@pytest.mark.parametrize(("mapped", "expected"), [({"a file"}, 3), (set(), 0)])
+def test_rows_of_mapped_files_are_dropped_after_each_shard(mapped, expected, monkeypatch):
+    dropped = []
+    monkeypatch.setattr(shards, "mappings", mapped)
+    monkeypatch.setattr(shards, "relieve", lambda: dropped.append(1))
+    assert map_in_order(len, ["a", "bc", ""]) == [1, 2, 0]
+    assert len(dropped) == expected

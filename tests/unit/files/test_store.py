@@ -144,19 +144,19 @@ def test_an_interrupted_conversion_leaves_no_store(text, tmp_path, monkeypatch):
 def test_what_was_read_leaves_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(mapped, "FREE_BYTES", 2**20)
     # Matrices of other tests may still be held, by fixtures of a module for example.
-    monkeypatch.setattr(mapped, "_mappings", weakref.WeakSet())
+    monkeypatch.setattr(mapped, "mappings", weakref.WeakSet())
     create_matrix(tmp_path / "x.npy", (4000, 1000))[:] = 1
     gc.collect()
     rows = open_matrix(tmp_path / "x.npy")
     assert rows.sum() == rows.size
-    (memory,) = mapped._mappings
+    (memory,) = mapped.mappings
     rows[0, 0] = 2
     mapped.relieve()
     assert rows.sum() == rows.size
     assert np.load(tmp_path / "x.npy")[0, 0] == 1
     del rows, memory
     gc.collect()
-    assert not mapped._mappings
+    assert not mapped.mappings
 
 
 def test_commands_take_a_store(text, tmp_path, monkeypatch, capsys):

@@ -29,6 +29,7 @@ from directrank.surrogates import (
     gain_difference,
     label_difference,
 )
+from directrank.surrogates.margins import Huber, SquaredHinge
 
 
 @estimator
@@ -102,7 +103,8 @@ class RankSVM(LinearRanker):
         if self.margin == "hinge":
             solver = CuttingPlane(penalty=self.penalty, tolerance=GAP, max_iterations=self.max_iterations)
             return PairwiseHinge(**options), solver, Linear()
-        surrogate = Pairwise(margin=self.margin, width=self.width, **options)
+        margin = Huber(self.width) if self.margin == "huber" else SquaredHinge()
+        surrogate = Pairwise(margin=margin, **options)
         return surrogate, TruncatedNewton(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
 
 
