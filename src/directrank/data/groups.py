@@ -103,10 +103,13 @@ class QueryGroups(Tabular):
         if overwrite_X:
             check_overwritable(X)
         refuse_other_order({"X": X, "relevance": relevance, "qid": qid, "docid": docid})
-        X = np.asarray(X) if isinstance(X, CodedRows) and categories is not None else in_names(X)
-        names_of_columns = column_names(X)
-        if categories is None and names_of_columns is not None:
-            X, categories = coded(X)
+        names_of_columns = None
+        if type(X) is not np.ndarray:
+            X = np.asarray(X) if isinstance(X, CodedRows) and categories is not None else in_names(X)
+            names_of_columns = column_names(X)
+            if categories is None and names_of_columns is not None:
+                X, categories = coded(X)
+            X = as_dense(X, name or "X") if names_of_columns is None else numeric(X)
         features = checked_features(X, name)
         n_docs = len(features)
         if qid is None:
@@ -415,10 +418,7 @@ def checked_features(X, name: str = "") -> np.ndarray:
     the first such value is named. NaN is a missing value.
     """
     where = f"{name}: " if name else ""
-    values = as_dense(X, name or "X")
-    if column_names(values) is not None:
-        values = numeric(values)
-    values = as_numbers(values, np.float32, f"{where}X")
+    values = as_numbers(X, np.float32, f"{where}X")
     with np.errstate(over="ignore"):
         features = np.ascontiguousarray(values, dtype=np.float32)
     if values.ndim != 2:

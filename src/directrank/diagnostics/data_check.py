@@ -139,7 +139,8 @@ def check_data(groups: QueryGroups, *, candidates: QueryGroups | None = None) ->
     """
     groups = as_groups(groups, "check_data")
     outcomes = outcomes_among(groups.feature_names or ())
-    groups = encoded(groups, encoding_of(groups))
+    if groups.categories:
+        groups = encoded(groups, encoding_of(groups))
     scanned = scan(groups.features, groups.queries.indptr)
     checks = [_missing, partial(_features, scanned), _scale, partial(_duplicate_documents, scanned.rows)]
     if groups.labelled:

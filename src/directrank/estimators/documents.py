@@ -148,6 +148,8 @@ def documents_of(ranker: FittedRanker, X, qid) -> tuple[Any, Any]:
     Of a data frame, the query is in the column of training where there is one.
     """
     check_fitted(ranker)
+    if isinstance(X, QueryGroups):
+        return X, qid
     refuse_text(X)
     column, names = ranker.reading_.qid if ranker.reading_ else None, column_names(X) or ()
     if qid is None and column is not None and column in names:
@@ -172,9 +174,12 @@ def with_missing_as_in_training(ranker: FittedRanker, groups: QueryGroups) -> Qu
 
 def as_in_training(ranker: FittedRanker, groups: QueryGroups) -> QueryGroups:
     """Return documents with the columns, missing values and categories of training."""
-    groups = in_order(ranker, groups)
+    if groups.feature_names is not None:
+        groups = in_order(ranker, groups)
     check_columns(groups.n_features, ranker)
-    return encoded(with_missing_as_in_training(ranker, groups), ranker.encoding_)
+    groups = with_missing_as_in_training(ranker, groups)
+    has_categories = groups.categories or ranker.encoding_ is not None
+    return encoded(groups, ranker.encoding_) if has_categories else groups
 
 
 def _filled(features: np.ndarray, indptr, blocks, rule: str | float, out: np.ndarray) -> None:
@@ -330,7 +335,7 @@ def validated(
     if not training and getattr(X, "shape", ())[:1] == (0,):
         raise DataError("X has no rows; expected the features of one document or more")
     trained = not training and hasattr(ranker, "feature_names_in_")
-    numbers: Any = numeric(X, dtype, trained=trained)
+    numbers: Any = as_numbers(X, dtype) if type(X) is np.ndarray else numeric(X, dtype, trained=trained)
     with np.errstate(over="ignore"):  # Numbers beyond the type are refused as infinite.
         checked: Any = validate_data(ranker, numbers, reset=training, **options)
     return checked

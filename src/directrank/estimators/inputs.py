@@ -267,11 +267,13 @@ def grouped_rows(
         as_groups(X, "fit")
     if y is None:
         raise ValueError("This ranker requires y to be passed, but the target y is None: pass relevance")
-    X = as_dense(X)
-    X = in_names(X) if training else in_order(ranker, X)
-    if training:
-        _warn_of_ids(column_names(X))
-    X, categories = coded(X, None if training else categorical_columns(ranker))
+    categories = {}
+    if type(X) is not np.ndarray:  # whose columns have no names
+        X = as_dense(X)
+        X = in_names(X) if training else in_order(ranker, X)
+        if training:
+            _warn_of_ids(column_names(X))
+        X, categories = coded(X, None if training else categorical_columns(ranker))
     features = validated(ranker, X, training, finite=False)  # `QueryGroups` checks that
     target = y if isinstance(y, SUPERVISION) else checked_target(y)
     if not isinstance(target, SUPERVISION):

@@ -176,7 +176,7 @@ def understood(values: Parameters, parameters: Collection[str], estimator: type)
     """
     point: Point = {}
     for name, value in values.items():
-        ours = our_name(name, parameters)
+        ours = name if name in parameters else our_name(name, parameters)
         if ours is None:
             raise TypeError(unknown_parameter(name, parameters, estimator))
         if ours in point:

@@ -37,8 +37,6 @@ from directrank.timing import FOR_PROFILE, Profile, current_profile, phase, tell
 
 #: The step of the solver that a profile divides.
 STEPS = ("scores", "surrogate", "product")
-#: Fewest shards, or steps of `Surrogate.work`, of a thread.
-SHARDS_A_THREAD, STEPS_A_THREAD = 2, 2**18
 
 
 @dataclass(frozen=True)
@@ -147,9 +145,7 @@ def train(components: Components, request: Request) -> Fit:
     surrogate, weights = components.surrogate, request.weights
     groups, queries, workers = request.groups, request.groups.queries, request.groups.source.workers
     work = surrogate.work(queries)
-    # With fewer shards, or steps, a thread takes longer to start than to run.
-    enough = max(len(groups.shards) // SHARDS_A_THREAD, int(float(work.sum()) // STEPS_A_THREAD))
-    n_threads = max(1, min(components.n_threads, enough))
+    n_threads = useful_threads(work, len(groups.shards), components.n_threads)
     work = work if weights is None else work * (weights > 0)
     refuse_long_lists(components.name, work, components.solver, queries, groups.n_features)
     objective_of = partial(Objective, surrogate, queries, groups.shards, n_threads=n_threads, workers=workers)
@@ -298,14 +294,16 @@ def refuse_long_lists(
     method: str, work: np.ndarray, solver: Solver, queries: Queries, n_features: int
 ) -> None:
     """Raise DataError if queries have so many documents that training would seem to hang; warn of minutes."""
-    query = int(np.argmax(work)) if len(work) else 0
+    query, long = int(np.argmax(work)) if len(work) else 0, queries.sizes > LONG
     if work.max(initial=0.0) <= LARGEST_WORK:
-        steps = solver.n_evaluations(n_features) * work.sum(where=queries.sizes > LONG)
+        if not long.any():
+            return
+        steps = solver.n_evaluations(n_features) * work.sum(where=long)
         if (minutes := STEP * steps / 60) <= LONG_MINUTES:
             return
         text = (
             f"{method}: training takes about {minutes:,.0f} minutes of a processor for the "
-            f"{(queries.sizes > LONG).sum():,} queries of more than {LONG:,} documents, such as "
+            f"{long.sum():,} queries of more than {LONG:,} documents, such as "
             f"{queries.qid[query]} with {queries.sizes[query]:,}; "
         )
         if minutes <= MOST_MINUTES:
@@ -317,6 +315,16 @@ def refuse_long_lists(
         f"evaluation of its loss takes {work[query]:.0e} steps there, and at most {LARGEST_WORK:.0e} are "
         f"accepted; {REMEDY}"
     )
+
+
+#: Fewest shards, or steps of `Surrogate.work`, of a thread: with less it takes longer to start than to run.
+SHARDS_A_THREAD, STEPS_A_THREAD = 2, 2**18
+
+
+def useful_threads(work: np.ndarray, n_shards: int, n_threads: int) -> int:
+    """Return how many of some threads have enough to do in a pass over the data; 1 or more."""
+    enough = max(n_shards // SHARDS_A_THREAD, int(float(work.sum()) // STEPS_A_THREAD))
+    return max(1, min(n_threads, enough))
 
 
 def divide_pass(profile: Profile, objective: Any, scorer: Any, features: np.ndarray) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -64,7 +64,7 @@ class Shard(Block):
 
     blocks: tuple[Block, ...]
 
-    @property
+    @cached_property
     def own_blocks(self) -> tuple[Block, ...]:
         """The blocks, their queries and rows counted from the beginning of the shard."""
         q, r = self.first_query, self.first_row

@@ -4,6 +4,7 @@ import math
 import os
 import re
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -394,6 +395,7 @@ def export(
         functions, fields, definitions = "", (), []
         if package is not None and not defined:
             function, functions, fields = packages.as_vespa_names(function)
+        function.check_columns(target)
         written = target.write(function, version)
         written = packages.with_functions(written, functions) if functions else written
         written = written._replace(changes=(*distilled_by, *written.changes))
@@ -408,8 +410,7 @@ def export(
                 target.name, written, definitions, np.asarray(target.scores(written.content, columns), float)
             )
     except ImportError as error:
-        library = error.name or "onnx"
-        raise ExportError(f"{target.name} needs the library {library}: {install_line(library)}") from None
+        raise _without(target, error.name or target.library) from None
     outcome = None
     if check is not None:
         outcome = checked(ranker, target, written.content, function, check, measure, definitions)
@@ -463,20 +464,28 @@ def _checked_function(ranker: Ranker, target: Target, function: Function) -> Fun
     return function
 
 
+def _without(target: Target, library: str) -> ExportError:
+    return ExportError(f"{target.name} needs the library {library}: {install_line(library)}")
+
+
 def refusals(ranker: Ranker) -> dict[str, str]:
     """Return, for each target, why a ranker cannot be exported to it; the empty text where it can."""
-    reasons = {}
+    reasons = dict.fromkeys([target.name for target in TARGETS], "")
+    try:
+        function = function_of(ranker.scorer_, names_of_features(ranker), categories_of(ranker.encoding_))
+    except ExportError as error:
+        return dict.fromkeys(reasons, str(error).partition("\n")[0])
+    # What is refused of weighted sums of numbers is declared: files need not be written to know it.
+    is_sum = function.kind == "linear" and not function.categories
     for target in TARGETS:
         try:
-            if target.writes_all:
-                function = function_of(
-                    ranker.scorer_, names_of_features(ranker), categories_of(ranker.encoding_)
-                )
-                _checked_function(ranker, target, function)
+            if target.writes_all or is_sum:
+                _checked_function(ranker, target, function).check_columns(target)
+                if target.library and find_spec(target.library) is None:
+                    raise _without(target, target.library)
             else:
                 export(ranker, target)
-            reasons[target.name] = ""
-        except (ExportError, ValueError, ImportError) as error:
+        except (ExportError, ValueError) as error:
             reasons[target.name] = str(error).partition("\n")[0]
     return reasons
 

@@ -233,6 +233,26 @@ class Function:
                 f"{SETS_REMEDY}"
             )
 
+    def check_columns(self, target: "Target") -> None:
+        """Raise an `ExportError` if the engine takes no column with the name of a feature."""
+        if target.names is not None:
+            numbers = [at for at in self.features if at not in self.categories]
+            check_names(self.names, numbers, target.names[0], target.name, target.names[1])
+        if not target.ignores_case:
+            return
+        numbers = [name for at, name in enumerate(self.names) if at not in self.categories]
+        columns = [*numbers, *dict.fromkeys(each.column for each in self.categories.values())]
+        names: dict[str, str] = {}
+        for name in columns:
+            if not name:
+                raise ExportError(f"{target.name} cannot name a column without a name; rename the column")
+            if name.lower() in names:
+                raise ExportError(
+                    f"in {target.name.upper()} {names[name.lower()]!r} and {name!r} are one column: "
+                    "rename one of them"
+                )
+            names[name.lower()] = name
+
     def check_range(self, target: str) -> None:
         """Raise an `ExportError` if a weight or the value of a leaf is no number of float32."""
         sizes = {f"the weight of {self.names[term.feature]!r}": abs(term.weight) for term in self.weighted}
@@ -271,8 +291,14 @@ class Target(NamedTuple):
         Whether files differ by the version of the engine.
     zero : float
         The engine reads values of at most this magnitude as 0.
+    names : tuple of str, optional
+        The pattern of the names of columns, and the remedy for others.
+    ignores_case : bool
+        Whether columns have names, and those that differ in case alone are one.
+    library : str
+        What `write` imports. Of weighted sums of numbers it refuses nothing that the fields above allow.
     writes_all : bool
-        Whether `write` refuses nothing that the fields above allow.
+        Whether it refuses nothing of any other function either.
     categories : str
         Who says which documents have a category: ``"computed"`` if the caller computes the features,
         ``"defined"`` if definitions of features do, ``"read"`` if the file does, by the columns of texts.
@@ -288,6 +314,9 @@ class Target(NamedTuple):
     float32: bool = False
     takes_version: bool = False
     zero: float = 0.0
+    names: tuple[str, str] | None = None
+    ignores_case: bool = False
+    library: str = ""
     writes_all: bool = False
     categories: str = COMPUTED
 

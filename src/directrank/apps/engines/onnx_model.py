@@ -135,6 +135,7 @@ TARGET = Target(
     scores,
     "onnxruntime",
     float32=True,
+    library="onnx",
 )
 DOUBLE = Target(
     "onnx-double",
@@ -142,4 +143,5 @@ DOUBLE = Target(
     partial(write, double=True),
     scores,
     "onnxruntime",
+    library="onnx",
 )

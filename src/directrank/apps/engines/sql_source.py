@@ -1,7 +1,6 @@
 """SQL: one SELECT over a table of documents, whose columns it reads as they are; a missing value is NULL."""
 
 import re
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -27,17 +26,9 @@ Leaf = tuple[list[str], str]
 
 
 def write(function: Function, version: Version | None = None) -> Written:
-    """Return the text of the query.
-
-    Raises
-    ------
-    ExportError
-        If the name of a column is empty, or names differ in case alone.
-    """
+    """Return the text of the query."""
     function = function.without_special_cases()
     categories = function.categories
-    numbers = [name for at, name in enumerate(function.names) if at not in categories]
-    _check_columns([*numbers, *dict.fromkeys(each.column for each in categories.values())])
 
     def split(node: Split, left: list[Leaf], right: list[Leaf]) -> list[Leaf]:
         # The first conditions that hold decide, so leaves of the other child need none; none hold for NULL.
@@ -59,18 +50,6 @@ def write(function: Function, version: Version | None = None) -> Written:
     if texts:
         needs.append(f"Columns of texts: {', '.join(texts)}.")
     return Written(f"SELECT *,\n{_sum(parts)}\nAS score FROM {TABLE}\n".encode(), tuple(needs))
-
-
-def _check_columns(columns: Iterable[str]) -> None:
-    names: dict[str, str] = {}
-    for name in columns:
-        if not name:
-            raise ExportError("sql cannot name a column without a name; rename the column")
-        if name.lower() in names:
-            raise ExportError(
-                f"in SQL {names[name.lower()]!r} and {name!r} are one column: rename one of them"
-            )
-        names[name.lower()] = name
 
 
 def _case(leaves: list[Leaf]) -> str:
@@ -162,5 +141,6 @@ TARGET = Target(
     write,
     scores,
     "SQLite",
+    ignores_case=True,
     categories=READ,
 )

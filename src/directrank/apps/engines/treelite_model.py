@@ -49,4 +49,5 @@ TARGET = Target(
     scores,
     "Treelite's GTIL",
     kinds=("trees",),
+    library="treelite",
 )

@@ -16,7 +16,6 @@ from directrank.apps.engines.function import (
     Version,
     Written,
     built,
-    check_names,
     strict,
 )
 from directrank.errors import ExportError
@@ -34,8 +33,6 @@ def write(function: Function, version: Version | None = None) -> Written:
     function = function.without_special_cases()
     trees, used, names = strict(function.trees), function.features, [*function.names]
     numbers = [at for at in used if at not in function.categories]
-    remedy = "rename it as Vespa does, such as bm25(title) or attribute(price), or export to onnx"
-    check_names(function.names, numbers, FEATURE, "vespa", remedy)
     functions = ""
     for at in (at for at in used if at in function.categories):
         names[at] = f"category_{at}"
@@ -145,4 +142,5 @@ TARGET = Target(
     "vespa", "rank profile: medians, logarithms, and sums of trees and weighted features", write, scores,
     "a transcript of Vespa (RankingExpressionParser.jj, eval/fast_forest.cpp), as 8.738.17 scores",
     float32=True, categories=DEFINED,
+    names=(FEATURE, "rename it as Vespa does, such as bm25(title) or attribute(price), or export to onnx"),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -101,15 +102,50 @@ def test_scores_are_those_of_the_ranker(target, name, models):
         assert any(remedy in refusal for remedy in ("export to", "train "))
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "2,000 trees"])
-def test_what_targets_declare_is_what_their_writers_do(name, models):
-    model, tried = models[name], {}
+def tried(model):
+    """Return, for each target, why the model is not written, by writing it."""
+    reasons = {}
     for target in TARGETS:
         try:
-            tried[target.name] = "" if directrank.export(model, target) else "nothing"
+            reasons[target.name] = "" if directrank.export(model, target) else "nothing"
         except ExportError as error:
-            tried[target.name] = str(error).partition("\n")[0]
-    assert refusals(model) == tried
+            reasons[target.name] = str(error).partition("\n")[0]
+    return reasons
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "2,000 trees"])
+def test_what_targets_declare_is_what_their_writers_do(name, models):
+    assert refusals(models[name]) == tried(models[name])
+
+
+@pytest.mark.parametrize(
+    ("names", "refusing"),
+    [
+        (("a", "b", "c", "d"), set()),
+        (("a", "A", "c", "d"), {"sql"}),
+        (("", "b", "c", "d"), {"sql", "vespa"}),
+        (("bm25(title)", "attribute(price)", "c", "d"), set()),
+        (("if", "b", "c", "d"), {"vespa"}),
+        (("x y", "b", "c", "d"), {"vespa"}),
+        (("a", "b", "c", "\0"), {target.name for target in TARGETS}),
+    ],
+)
+def test_names_that_an_engine_refuses_are_known_without_its_file(names, refusing):
+    trees = {"lightgbm", "xgboost", "treelite", "elasticsearch"}
+    model = ranker(Linear(np.arange(1.0, 5.0)), names)
+    assert {target for target, reason in refusals(model).items() if reason} == refusing | trees
+    assert refusals(model) == tried(model)
+    model = ranker(Linear(np.array([0.0, 1.0, 0.0, 0.0])), names)
+    assert refusals(model) == tried(model)
+
+
+def test_a_library_that_is_not_installed_is_known_without_its_file(monkeypatch):
+    for library in ("onnx", "treelite", "treelite.model_builder"):
+        monkeypatch.setitem(sys.modules, library, None)
+    for weights in (np.arange(1.0, 5.0), np.zeros(4)):
+        model = ranker(Linear(weights), ("a", "b", "c", "d"))
+        assert "'directrank[onnx]'" in refusals(model)["onnx-double"]
+        assert refusals(model) == tried(model)
 
 
 SCORERS = {

@@ -246,6 +246,8 @@ class FoldReader:
                     problem = "has no relevance; a comparison needs it in all three files"
                     raise DataError(f"{split.name or name}: {problem}")
             # Every method gets the same features, which know the training set alone.
-            encoding = encoding_of(splits.train)
-            self._last[fold.name] = Splits(*(encoded(split, encoding) for split in splits))
+            if any(split.categories for split in splits):
+                encoding = encoding_of(splits.train)
+                splits = Splits(*(encoded(split, encoding) for split in splits))
+            self._last[fold.name] = splits
         return self._last[fold.name]
