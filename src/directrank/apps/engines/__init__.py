@@ -410,7 +410,7 @@ def export(
                 target.name, written, definitions, np.asarray(target.scores(written.content, columns), float)
             )
     except ImportError as error:
-        raise _without(target, error.name or target.library) from None
+        raise _without(target, target.library or str(error.name)) from None
     outcome = None
     if check is not None:
         outcome = checked(ranker, target, written.content, function, check, measure, definitions)
