@@ -34,8 +34,9 @@ OWN: dict[str, type[Definition] | Measure] = {}
 #: The measure of `score`, of choices among iterates, rounds and points of a grid, and of the demos, where no
 #: other is named.
 DEFAULT_MEASURE = "nDCG@10"
-# The same measure, and that of real labels of logs, which nDCG does not take.
-_DEFAULT, _DEFAULT_OF_REAL_LABELS = NDCG(10), ClickDCG(10)
+_DEFAULT = NDCG(10)
+#: The same on real labels of logs, which nDCG does not take.
+DEFAULT_OF_REAL_LABELS = "ClickDCG@10"
 # The first word of a name.
 _WORD = re.compile(r"\s*([^\s()@=,]+)")
 # trec_eval writes a cutoff after an underscore or a dot: ndcg_cut_10, P.5.
@@ -141,7 +142,7 @@ def _of_ir_measures(measure: object) -> Measure:
 
 def default_measure(queries: Queries) -> Measure:
     """Return the measure of some queries where no other is named."""
-    return _DEFAULT_OF_REAL_LABELS if queries.real else _DEFAULT
+    return parse_measure(DEFAULT_OF_REAL_LABELS) if queries.real else _DEFAULT
 
 
 def distinct_measures(measures: "str | Measure | Iterable[str | Measure]") -> tuple[Measure, ...]:
