@@ -361,6 +361,8 @@ class Difference:
         What is doubtful about the propensities: `Propensities.doubts`.
     effective_queries : float
         The number of queries of equal numbers of pages that tell as much.
+    skewness : float
+        That of what queries add to the difference.
     """
 
     name: str
@@ -376,6 +378,7 @@ class Difference:
     absent: float = 0.0
     doubts: tuple[str, ...] = ()
     effective_queries: float = float("nan")
+    skewness: float = 0.0
 
     @property
     def error(self) -> float:
@@ -549,10 +552,10 @@ class Earnings:
             by_sessions = float(x**2 @ cells.clicks) + carried
             of_query = np.bincount(log.query, contribution, log.n_queries) - traffic * difference
             if influence is not None and others is not None:
-                by_queries = float(((of_query + influence @ gradient) ** 2).sum())
-                by_queries += float(((others @ gradient) ** 2).sum())
-            else:
-                by_queries = float((of_query**2).sum()) + carried
+                of_query += influence @ gradient
+                carried = float(((others @ gradient) ** 2).sum())
+            squares = float((of_query**2).sum())
+            by_queries = squares + carried
             if propensities.replicates is not None:
                 by_queries = by_sessions = _jackknife(log, propensities, change, how, clip, predicted)
             effective_queries = pages.sum() ** 2 / (pages**2).sum()
@@ -568,6 +571,7 @@ class Earnings:
                     float(np.abs(x)[cells.clicks > 0].max(initial=0.0) / max(size, 1e-300)), unseen[name],
                     credit.clipped, absent[name], tuple(propensities.doubts()),
                     float(effective_queries),
+                    float((of_query**3).sum() / max(squares**1.5, 1e-300) * effective_queries**0.5),
                 )
             )  # fmt: skip
         return rows

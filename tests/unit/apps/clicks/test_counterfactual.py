@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import skew
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from directrank import (
@@ -102,6 +103,16 @@ def test_a_difference_by_hand():
     assert row.largest == pytest.approx(x.max() / x.sum())
     assert row.unseen == 0
     assert any("effective clicks" in flag for flag in row.flags())
+
+
+def test_the_skewness_is_that_of_what_queries_add():
+    clicks = (2, 5, 3, 9)  # of a, shown first; b has 1 click a query
+    rows = [(f"q{q}", d, k, 10, c) for q, a in enumerate(clicks) for d, k, c in (("a", 1, a), ("b", 2, 1))]
+    log = ClickLog.of_counts(*map(list, zip(*rows, strict=True)))
+    turned = {f"q{q}": {"a": 0.0, "b": 1.0} for q in range(4)}
+    (row,) = evaluate_clicks(log, known(1.0, 1.0), {"turned": turned})
+    assert row.skewness == pytest.approx(skew([1 - a for a in clicks]))
+    assert row.difference < 0
 
 
 def test_errors_of_propensities_are_carried():

@@ -399,10 +399,13 @@ def evaluate_by_clicks(
 
         (margin,) = margins.values()
         tested = [
-            Gain(row.name, measure, margin, row.difference, row.error, 0.0, max(row.effective_queries, 2.0))
+            Gain(
+                row.name, measure, margin, row.difference, row.error, row.skewness,
+                max(row.effective_queries, 2.0),
+            )
             for row in rows
             if row.name != baseline
-        ]
+        ]  # fmt: skip
         gate = gate_of_gains(tested, baseline or "the order shown")
     if json:
         print_json({

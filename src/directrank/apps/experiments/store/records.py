@@ -559,6 +559,7 @@ class Earned(Record):
     effective_queries: Number
     better: bool
     flags: list[str]
+    skewness: Number = 0.0
     grades: Number | None = None
     grades_difference: Number | None = None
     grades_interval: tuple[Number, Number] | None = None
