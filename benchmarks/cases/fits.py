@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from benchmarks.case import Case, Work
+from benchmarks.cases.growth import documents
 from directrank import ApproxRank, QueryGroups, RankSVM, TreeRanker, make_ranking, parse_measure
 from directrank.apps.evaluation import evaluate
 from directrank.apps.experiments.plan import external_estimators
@@ -20,6 +21,7 @@ from directrank.apps.experiments.plan.external_estimators import (
     without_relevance,
 )
 from directrank.data.queries import Queries
+from directrank.estimators.methods import configured
 from directrank.measures import mean_value
 
 TREES, MOST_ITERATIONS = 50, 200
@@ -162,6 +164,13 @@ def trees(objective: str) -> tuple[Work, Work]:
     return ours, lambda: by_lightgbm(groups)
 
 
+def long_lists(method: str) -> tuple[Work, Work]:
+    """Return a whole fit on ten lists, and on a thousand lists of the same documents."""
+    ranker = configured(method)[0].build().set_params(n_jobs=1)
+    long, short = (documents(100_000, 136, docs_a_query) for docs_a_query in (10_000, 100))
+    return lambda: ranker.fit(long), lambda: ranker.fit(short)
+
+
 #: LightGBM's objectives as ours are: swaps of one of the first ten documents, divided by nothing.
 EQUAL = {
     "lambdarank": {"lambdarank_norm": False, "lambdarank_truncation_level": 10, "min_data_in_leaf": 1},
@@ -243,6 +252,16 @@ CASES = (
             partial(trees, objective),
         )
         for objective in ("lambdarank", "approx")
+    ),
+    *(
+        Case(
+            f"fits/long-lists-{method}",
+            f"`{method}` for nDCG@10 on ten lists of 10,000 documents of 136 features",
+            "on the same documents in lists of 100",
+            partial(long_lists, method),
+            target=8.0,
+        )
+        for method in ("lambdaloss", "lambdarank")
     ),
     *(
         Case(

@@ -32,13 +32,13 @@ MOST_REPETITIONS = 5
 
 
 @lru_cache(maxsize=1)
-def documents(n_docs: int, n_features: int) -> QueryGroups:
-    """Return queries of a hundred documents, whose grades depend on a linear function, with noise."""
+def documents(n_docs: int, n_features: int, docs_a_query: int = DOCUMENTS_A_QUERY) -> QueryGroups:
+    """Return queries of so many documents, whose grades depend on a linear function, with noise."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_docs, n_features), dtype=np.float32)
     utility = X[:, 0] + 0.5 * X[:, 1] + rng.standard_normal(n_docs, dtype=np.float32)
     grades = np.digitize(utility, [0.8, 1.8, 3.0]).astype(float)
-    return QueryGroups(X, grades, np.arange(n_docs) // DOCUMENTS_A_QUERY)
+    return QueryGroups(X, grades, np.arange(n_docs) // docs_a_query)
 
 
 @cache

@@ -5,6 +5,7 @@ block with equal probability, so two integers describe a document's position: ho
 its block, and how many are `tied` in it. Every other way to break ties yields blocks of one document.
 """
 
+import itertools
 from collections import defaultdict
 
 import numpy as np
@@ -62,7 +63,7 @@ def positions_of(
             _count(scores, queries.indptr, counted, cells, greater, equal, above, tied)
         documents_to_sort[scores.dtype] = 0
     if by_sorting.any():
-        rows = np.flatnonzero(np.repeat(by_sorting, queries.sizes))
+        rows = slice(None) if by_sorting.all() else np.flatnonzero(np.repeat(by_sorting, queries.sizes))
         positions = _sorted_positions(queries.query[rows], scores[rows])
         # Beyond `n_read` all are 0, as where they are counted.
         above[rows], tied[rows] = positions * (queries.place[rows] < np.repeat(wanted, queries.sizes)[rows])
@@ -74,9 +75,14 @@ def positions_of(
 def _sorted_positions(query: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return how many documents are above each, and how many are tied with it, int32 (2, n_docs)."""
     new_query = np.ediff1d(query, to_begin=1) != 0
-    # Faster than a sort by two keys, as small whole numbers are sorted in linear time.
-    order = np.argsort(-scores)
-    order = order[np.argsort(query[order].astype(np.min_scalar_type(query[-1])), kind="stable")]
+    bounds = [*np.flatnonzero(new_query).tolist(), len(query)]
+    if len(query) > COUNTING_LIMIT * (len(bounds) - 1):
+        lists = itertools.pairwise(bounds)
+        order = np.concatenate([first + np.argsort(-scores[first:last]) for first, last in lists])
+    else:
+        # Faster than a sort by two keys, as small whole numbers are sorted in linear time.
+        order = np.argsort(-scores)
+        order = order[np.argsort(query[order].astype(np.min_scalar_type(query[-1])), kind="stable")]
     ranked = scores[order]
     new_block = new_query | np.append(True, ranked[1:] != ranked[:-1])
     place = np.arange(len(query))
@@ -84,7 +90,8 @@ def _sorted_positions(query: np.ndarray, scores: np.ndarray) -> np.ndarray:
     first = np.maximum.accumulate(np.where(new_query, place, 0))[starts]
     sizes = np.ediff1d(starts, to_end=len(query) - starts[-1])
     positions = np.empty((2, len(query)), np.int32)
-    positions[:, order] = np.repeat((starts - first, sizes), sizes, axis=1)
+    for row, of_block in zip(positions, (starts - first, sizes), strict=True):
+        row[order] = np.repeat(of_block, sizes)
     return positions
 
 

@@ -1,6 +1,7 @@
 """Kernels of measures against their naive twins, on queries of uneven length."""
 
 import functools
+import itertools
 from collections import defaultdict
 
 import numpy as np
@@ -32,6 +33,19 @@ def collection(levels=6):
     relevance = np.minimum(rng.integers(0, 5, sizes.sum()), np.repeat(rng.integers(0, 5, 60), sizes))
     queries, _ = group_rows(relevance.astype(float), np.repeat(np.arange(60), sizes))
     return queries, rng.integers(0, levels, queries.n_docs).astype(float)
+
+
+@pytest.mark.parametrize("sizes", [[2047, 2048, 2049, 2050], [3000, 10], [2500, 2049]])
+@pytest.mark.parametrize("digits", [1, 9])
+def test_positions_of_long_lists_are_numbers_of_higher_and_equal_scores(sizes, digits):
+    """Lists of more than 2,048 documents are sorted, one by one where all are long."""
+    scores = np.round(np.random.default_rng(0).normal(size=sum(sizes)), digits)
+    queries, order = group_rows(np.zeros(len(scores)), np.repeat(np.arange(len(sizes)), sizes))
+    found = positions_of(queries, scores[order])
+    for first, last in itertools.pairwise(queries.indptr):
+        s = scores[order][first:last]
+        assert np.array_equal(found.above[first:last], (s > s[:, None]).sum(axis=1))
+        assert np.array_equal(found.tied[first:last], (s == s[:, None]).sum(axis=1))
 
 
 tied = pytest.mark.parametrize("levels", [1, 6, 10**6])

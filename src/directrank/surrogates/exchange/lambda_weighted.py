@@ -172,7 +172,7 @@ class _SwapOracles(RankedOracles):
         self.all_runs = self.runs, self.weights
         #: Of queries of near pairs alone, by the query: its ranking, and how many next documents form pairs.
         self.rankings: dict[int, np.ndarray] = {}
-        self.near, self.ranks_are_read = self.left.copy(), False
+        self.near, self.ranks_are_read = np.zeros(queries.n_queries, np.bool_), False
         if queries.longest**2 > 2 * LONG:
             self.is_long = (pair_counts(queries) > LONG) & (weights > 0)
         self.reweigh(np.zeros(queries.n_docs))
