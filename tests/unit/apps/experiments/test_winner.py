@@ -54,12 +54,14 @@ def test_the_command_has_the_data_and_the_options_of_the_run():
     settings = {"rounds": 30, "signed": True, "ranksvm.margin": "hinge", "adarank.rounds": 40}
     columns = {"qid": "search id", "features": ["a", "b*"]}
     won = comparison(
-        values, SPLIT, settings=settings, columns=columns, select_by="AP", seed=3, missing=0.5
-    ).winner()
+        values, SPLIT, settings=settings, columns=columns, select_by="AP", seed=3, missing=0.5,
+        command=["directrank", "compare", "data", "--plugin", "my own.py", "--plugin=one.py", "--kfold", "3"],
+    ).winner()  # fmt: skip
     assert shlex.split(won.command) == [
         "directrank", "fit", "adarank(AP)", "Fold1/train.txt", "--valid", "Fold1/vali.txt",
         "--select-by", "AP", "--set", "rounds=40", "--set", "signed=true", "--set", "penalty=1.0",
-        "--qid", "search id", "--features", "a,b*", "--missing", "0.5", "--seed", "3", "-o", "model.dr",
+        "--qid", "search id", "--features", "a,b*", "--missing", "0.5", "--seed", "3",
+        "--plugin", "my own.py", "--plugin=one.py", "-o", "model.dr",
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -141,6 +141,8 @@ def _command(content: Results, label: str, parameters: Parameters) -> str:
         words += [f"--{role}", columns if isinstance(columns, str) else ",".join(columns)]
     words += [] if content.missing == MISSING else ["--missing", str(content.missing)]
     words += [] if content.seed == 0 else ["--seed", str(content.seed)]
+    given = pairwise(content.command)
+    words += [word for before, word in given if word.startswith("--plugin") or before == "--plugin"]
     return shlex.join([*words, "-o", "model.dr"])
 
 
