@@ -25,7 +25,7 @@ from directrank.errors import documentation_page, of_option
 from directrank.estimators.literals import value_of
 from directrank.registries import of_other_packages
 
-#: A file or a folder to write; an empty name is refused.
+#: Marks the type of a file or a folder to write; an empty name is refused.
 _WRITTEN = "written"
 Target = Annotated[Path, _WRITTEN]
 #: A line of a docstring about an argument or an option, and those that go on from it.
@@ -39,11 +39,6 @@ def option(flags: str, text: str, **more: Any) -> Any:
     words = flags.split()
     metavar = None if words[-1].startswith("-") else words.pop()
     return typer.Option(*words, metavar=metavar, help=text, **more)
-
-
-def target(flags: str, text: str) -> Any:
-    """Return an option that names a file or a folder to write; an empty name is refused."""
-    return option(flags, text, parser=_path)
 
 
 def _path(text: str | Path) -> Path:
@@ -138,12 +133,10 @@ def _typed(parameter: Parameter) -> list[Parameter]:
         return [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
     kind, default = get_args(kind)[0], parameter.default
     flags, sentence, *_ = declared
-    if (
-        kind == str | os.PathLike | None
-        or Target in get_args(kind)
-        or _WRITTEN in get_args(parameter.annotation)
-    ):
-        kind, how = Path | None if NoneType in get_args(kind) else Path, target(flags, sentence)
+    marks = (*get_args(kind), *get_args(parameter.annotation))
+    if kind == str | os.PathLike | None or Target in marks or _WRITTEN in marks:
+        kind = Path | None if NoneType in get_args(kind) else Path
+        how = option(flags, sentence, parser=_path)
     elif default is True and flags.startswith("--no-"):
         how = typer.Option(f" /{flags}", help=sentence, show_default=False)
     else:
@@ -289,11 +282,9 @@ Model = Annotated[
         "or UBJSON) or RankLib (text).",
     ),
 ]
-JSON = Annotated[bool, option("--json", "Print the result as JSON and nothing else.")]
-Quiet = Annotated[bool, option("-q --quiet", "Print results only.")]
-Verbose = Annotated[
-    bool, option("-v --verbose", "Print all remarks of the data check, not the gravest alone.")
-]
+JSON = Annotated[bool, ("--json", "Print the result as JSON and nothing else.")]
+Quiet = Annotated[bool, ("-q --quiet", "Print results only.")]
+Verbose = Annotated[bool, ("-v --verbose", "Print all remarks of the data check, not the gravest alone.")]
 Set = Annotated[Mapping[str, Any], ("--set NAME=VALUE", "Set a parameter of the method; may be repeated.")]
 
 

@@ -41,17 +41,15 @@ Log = Annotated[
 ]
 Known = Annotated[
     Path | None,
-    option(
+    (
         "--propensities FILE",
         "What `directrank propensities --json` printed.  [default: estimated from the log]",
     ),
 ]
-Trust = Annotated[
-    bool, option("--trust", "Estimate trust bias too: high ranks are clicked whatever they show.")
-]
+Trust = Annotated[bool, ("--trust", "Estimate trust bias too: high ranks are clicked whatever they show.")]
 How = Annotated[
     Literal["dr", "policy", "ips"] | None,
-    option(
+    (
         "--how RULE",
         "Divide the clicks of a document by the sum of propensities at all its impressions (policy), or each "
         "click by the propensity of its rank (ips); or doubly robust (dr), with --documents: what was never "
@@ -60,7 +58,7 @@ How = Annotated[
 ]
 Labels = Annotated[
     Literal["dr", "policy", "ips", "shown"] | None,
-    option(
+    (
         "--how RULE",
         "With --clicks, the labels of documents: as policy and ips of `directrank clicks evaluate`, where "
         "what was never shown has 0; shown: without what was never shown; or doubly robust (dr): what was "
@@ -68,7 +66,7 @@ Labels = Annotated[
     ),
 ]
 Documents = Annotated[
-    Path | None, option("--documents FILE", "Documents with features, for --how dr: qid, docid and columns.")
+    Path | None, ("--documents FILE", "Documents with features, for --how dr: qid, docid and columns.")
 ]
 Context = Annotated[
     Sequence[str], ("--context NAMES", "Columns in which propensities may differ, with commas.")
@@ -95,7 +93,7 @@ class Logging:
 
     columns: Annotated[
         list[str] | None,
-        option(
+        (
             "--columns ROLE=NAME",
             "Column for qid, docid, position, clicked, impressions, session, ranker or propensity; may be "
             "repeated.  [default: by their names]",

@@ -30,7 +30,6 @@ from directrank.apps.cli.options import (
     Target,
     TolerateUnclear,
     Verbose,
-    option,
 )
 from directrank.apps.cli.output import print_gate, print_json, print_table, remark
 from directrank.apps.cli.settings import check_folder, check_page
@@ -88,7 +87,7 @@ def compare(
     tolerate_unclear: TolerateUnclear = False,
     form: Annotated[
         Literal["text", "markdown", "latex", "csv", "json"],
-        option("--format NAME", "Print tables as text, markdown, latex, csv or json."),
+        ("--format NAME", "Print tables as text, markdown, latex, csv or json."),
     ] = "text",
     dry_run: bool = False,
     plugin: Plugin = None,

@@ -17,7 +17,6 @@ from directrank.apps.cli.options import (
     Target,
     assignments,
     names,
-    option,
 )
 from directrank.apps.cli.output import print_json, remark
 from directrank.apps.cli.settings import check_file, check_folder
@@ -30,11 +29,11 @@ if TYPE_CHECKING:
 
 Encoding = Annotated[
     str | None,
-    option("--encoding NAME", "Encoding of the text.  [default: UTF-8, or cp1252 where it is not UTF-8]"),
+    ("--encoding NAME", "Encoding of the text.  [default: UTF-8, or cp1252 where it is not UTF-8]"),
 ]
 Columns = Annotated[
     list[str] | None,
-    option(
+    (
         "--columns ROLE=NAME",
         "Column of a table, or key of JSON lines, for docid, title, body, qid, text or grade; may be "
         "repeated.  [default: by their names]",
@@ -47,7 +46,7 @@ def index(
     *,
     out: Target = Path("index"),
     form: Annotated[
-        str | None, option("--format NAME", "trec, smart, jsonl or table.  [default: by name and content]")
+        str | None, ("--format NAME", "trec, smart, jsonl or table.  [default: by name and content]")
     ] = None,
     encoding: Encoding = None,
     columns: Columns = None,
@@ -101,7 +100,7 @@ def features(
     grades: Grades = MappingProxyType({}),
     topic_fields: Sequence[str] = ("title",),
     form: Annotated[
-        str, option("--format NAME", "parquet, csv, or letor, which has no names of features.")
+        str, ("--format NAME", "parquet, csv, or letor, which has no names of features.")
     ] = "parquet",
     encoding: Encoding = None,
     columns: Columns = None,
@@ -151,7 +150,7 @@ def search(
     query: str | None = None,
     *,
     method: str = "auto",
-    n: Annotated[int, option("-n --number N", "Documents to show.")] = 10,
+    n: Annotated[int, ("-n --number N", "Documents to show.")] = 10,
     embed: list[str] | None = None,
     depth: int = 200,
     serve: bool = False,

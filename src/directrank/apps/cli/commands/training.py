@@ -24,7 +24,6 @@ from directrank.apps.cli.options import (
     Target,
     Verbose,
     names,
-    option,
 )
 from directrank.apps.cli.output import data_check_lines, difference_cells, print_columns, print_json, remark
 from directrank.apps.cli.settings import (
@@ -191,7 +190,7 @@ def select(
     share: float = 0.2,
     to: Annotated[
         str | None,
-        option("--to TARGET", f"End with the bytes for this engine too ({documentation_page('export')})."),
+        ("--to TARGET", f"End with the bytes for this engine too ({documentation_page('export')})."),
     ] = None,
     seed: Seed = 0,
     reading: Reading,
@@ -264,7 +263,7 @@ def rank(
     out: Target | None = None,
     form: Annotated[
         str | None,
-        option(
+        (
             "--format NAME",
             "scores: one per line, in the order of the rows; trec: a TREC run; csv, tsv, parquet or arrow: a "
             "table of qid, docid, score and rank; spreadsheet: csv with an apostrophe before names that "
@@ -538,7 +537,7 @@ def _print_profile(facts: JSONObject) -> None:
 def export(
     model: Model,
     *,
-    to: Annotated[str, option("--to TARGET", f"The engine ({documentation_page('export')}).")],
+    to: Annotated[str, ("--to TARGET", f"The engine ({documentation_page('export')}).")],
     out: Target | None = None,
     package: Target | None = None,
     feature_set: Path | None = None,
