@@ -370,9 +370,9 @@ class Ranker(SklearnInterface, OtherNames):
     def _fit(
         self, rows: Rows, validation_rows: Rows | None = None, *, refit: bool | None = None,
         watchers: Sequence[Watcher] = (), overwrite_X: bool = False, start: Any = None,
-        rounds: int | None = None, candidates: Sequence["Ranker | None"] = (),
+        rounds: int | None = None, candidates: Sequence["Ranker | None"] = (), monitored: bool = True,
     ) -> Self:  # fmt: skip
-        """`fit`, which may also start elsewhere, know its number of rounds, and have its candidates."""
+        """`fit`, with what a `Request` has beside the data."""
         check_parameters(self)
         for attribute in FITTED:
             if not attribute.of_all:
@@ -385,7 +385,9 @@ class Ranker(SklearnInterface, OtherNames):
         refit = self.refit and groups.source.workers is None if refit is None else refit
         self.refitted_ = refit and validation is not None
         is_copy = groups is not rows.X and groups.is_copy
-        request = Request(groups, weights, validation, start, rounds, self.refitted_, is_copy, candidates)
+        request = Request(
+            groups, weights, validation, start, rounds, self.refitted_, is_copy, candidates, monitored
+        )
         with watching(*watchers):
             solution, measure = self._train(request)
             if validation is not None and self.refitted_:

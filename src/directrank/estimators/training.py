@@ -60,6 +60,8 @@ class Request:
         Whether the groups belong to this fit alone, and may be written to.
     candidates : sequence of Ranker or None, default=()
         Of an ensemble: the rankers from which it chooses, of which it trains those that are None.
+    monitored : bool, default=True
+        Whether the measure is computed after each round where the number of rounds is known.
     """
 
     groups: QueryGroups
@@ -70,6 +72,7 @@ class Request:
     refit: bool = False
     is_copy: bool = False
     candidates: Sequence[Any] = ()
+    monitored: bool = True
 
     def on_both(self, rounds: int | None = None) -> "Request":
         """Return the request for training and validation queries as one set, with a number of rounds.
@@ -153,7 +156,9 @@ def train(components: Components, request: Request) -> Fit:
     with phase("scaling"):
         scaling, scaled = scaled_request(components.scaling, components.scorer, request, n_threads)
     selection = scaled.groups if components.on_training else scaled.validation or scaled.groups
-    monitor = MeanMonitor(components.measure, selection, weights if selection is scaled.groups else None)
+    monitor: Any = MeanMonitor(components.measure, selection, weights if selection is scaled.groups else None)
+    if not request.monitored:
+        monitor = NoMonitor(scaled.groups)
     scorer = components.scorer
     if request.start is not None or groups.encoding is not None:
         scorer = components.initial(scorer, scaled, scaling)
@@ -179,7 +184,11 @@ def train(components: Components, request: Request) -> Fit:
     deviations = None
     if scaling.fill is not None:
         rows = None if weights is None else np.repeat(weights, queries.sizes)
-        deviations = scaling.raw_deviations(deviations_in_queries(scaled.groups.source, rows, n_threads))
+        spread = once(
+            "deviations", (scaled.groups, weights),
+            lambda: deviations_in_queries(scaled.groups.source, rows, n_threads),
+        )  # fmt: skip
+        deviations = scaling.raw_deviations(spread)
     solution = replace(solution, scorer=scaling.scorer(solution.scorer), message=solution.message + chosen)
     notes = [*objective.notes(), *scaling.notes]
     return Fit(solution, scaling, queries.qid[objective.left_out], notes, deviations)
@@ -276,6 +285,17 @@ class MeanMonitor:
             value = mean_values([self.measure], self.groups.queries, scores, self.weights, n_threads=1)[0]
         tell(self.measure.name, value)
         return value
+
+
+class NoMonitor:
+    """A monitor of no documents, for rounds whose number is known."""
+
+    def __init__(self, groups: QueryGroups):
+        self.features = groups.features[:0]
+
+    def __call__(self, scores: np.ndarray) -> float:
+        """Return 0."""
+        return 0.0
 
 
 #: Work for one query in one evaluation of a loss (`Surrogate.work`): about two seconds of one processor.

@@ -175,7 +175,10 @@ class Problem:
 
         Losses have one of about 1 in scores: it is the scatter of features inside queries, and λ.
         """
-        (scatter,) = self.objective.sum_over_shards(_scatter_of_shard, self.features)
+        inputs = self.features, self.objective.weights.tobytes()
+        (scatter,) = once(
+            "scatter", inputs, lambda: self.objective.sum_over_shards(_scatter_of_shard, self.features)
+        )
         matrix = scatter + self.penalty * np.eye(self.features.shape[1])
         unit = np.sqrt(np.diag(matrix))
         unit[unit == 0.0] = 1.0
@@ -260,7 +263,7 @@ def _row_space(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def spread_of(objective: ObjectiveOracles, features: np.ndarray) -> np.ndarray:
     """Return the standard deviation of each feature over all documents, float64 (n_features,)."""
     origin = features[0].astype(np.float64)
-    sums, squares = sum_over_rows(objective, _moments, features, origin)
+    sums, squares = once("moments", (features,), lambda: sum_over_rows(objective, _moments, features, origin))
     return np.sqrt(np.maximum(squares - sums * sums / len(features), 0.0) / len(features))
 
 

@@ -169,7 +169,9 @@ class _Run:
         self.coefficients.append(coefficient)
         self.weak_rankers.append(weak)
         self.scores += coefficient * direction
-        self.monitored += coefficient * predictions(weak, self.monitor.features)
+        if self.monitor.features is not self.features:
+            direction = predictions(weak, self.monitor.features)
+        self.monitored += coefficient * direction
         self.value, self.weights = self._weigh()
         self._record(weak, coefficient, step)
         return None

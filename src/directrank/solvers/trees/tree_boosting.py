@@ -250,9 +250,9 @@ class _Model:
         self.leaves = solver.limits(features)[0]
         self.of_documents = np.zeros(len(live))
         self.pieces: list[Trees] = []
-        #: Of other documents than those that are trained on; None if the monitor judges just these.
+        #: Of other documents than those that are trained on; None if the monitor judges just these, or none.
         self.monitored_features: Any = monitored
-        if monitored is features and len(self.places) == len(features):
+        if not len(monitored) or (monitored is features and len(self.places) == len(features)):
             self.monitored_features = None
         self.of_monitored = np.zeros(len(monitored))
         n_shards = shard_count(*features.shape)

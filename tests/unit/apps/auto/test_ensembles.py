@@ -475,6 +475,48 @@ def test_points_of_a_grid_share_the_coordinates_of_wide_data(monkeypatch):
     assert len(computed) == 3 + 1, "once in each fold, whatever the penalty, and once with all queries"
 
 
+def test_fits_to_the_same_documents_share_their_moments_and_their_scatter(monkeypatch):
+    computed = []
+    for name in ("_moments", "_scatter_of_shard"):
+        compute = getattr(descent, name)
+        monkeypatch.setattr(
+            descent, name, lambda *all, name=name, f=compute: computed.append(name) or f(*all)
+        )
+    of_queries = training.deviations_in_queries
+    monkeypatch.setattr(
+        training, "deviations_in_queries", lambda *all: computed.append("deviations") or of_queries(*all)
+    )
+    train, vali = (make_ranking(30, 10, 12, random_state=seed) for seed in range(2))
+    # Iterations with small penalties go on until features are whitened.
+    members = "listnet(penalty=0.00001),consistent-dcg(penalty=0.0003),consistent-norm-dcg(penalty=0.0003)"
+    auto = AutoRanker("AP", members=members, prior=None, refit=False).fit(train, eval_set=vali)
+    # Beside the validation set, and in four folds.
+    assert sorted(computed) == sorted(5 * ["_moments", "_scatter_of_shard", "deviations"])
+    for kept in auto.rankers_:
+        alone = clone(kept).fit(train, eval_set=vali)
+        assert kept.coef_.tobytes() == alone.coef_.tobytes()
+        assert kept.feature_deviations_.tobytes() == alone.feature_deviations_.tobytes()
+
+
+def test_no_documents_are_ranked_after_rounds_whose_number_is_known(monkeypatch):
+    """On folds of many queries the validation set has chosen the rounds."""
+    followed, follow = [], training.MeanMonitor.__call__
+    monkeypatch.setattr(
+        training.MeanMonitor, "__call__", lambda self, scores: followed.append(self) or follow(self, scores)
+    )
+    members = "trees-xendcg(rounds=3,leaves=7,learning_rate=0.1),frank(rounds=3)"
+    auto = AutoRanker("AP", members=members, refit=False).fit(GROUPS, eval_set=OTHERS)
+    assert {monitor.groups.n_queries for monitor in followed} == {OTHERS.n_queries}
+    # The same with the training queries as those that are ranked.
+    monkeypatch.setattr(
+        training, "NoMonitor", lambda groups: training.MeanMonitor(parse_measure("AP"), groups)
+    )
+    monitored = AutoRanker("AP", members=members, refit=False).fit(GROUPS, eval_set=OTHERS)
+    assert len({monitor.groups.n_queries for monitor in followed}) > 1
+    assert auto.shares_ == monitored.shares_
+    assert auto.predict(GROUPS).tobytes() == monitored.predict(GROUPS).tobytes()
+
+
 def tried(name, values):
     """The points of a method's grid whose value a search asks for, in order; others have a huge value."""
     (method,), asked = configured(name), []

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+import scipy
 
 from directrank.apps.evaluation.significance import (
     ALPHA,
@@ -104,8 +105,6 @@ def _contrasts(
     result: Comparison, convention: str, pairs: Sequence[tuple[str, str]], correction: str, family: str
 ) -> dict[str, list[Pair]]:
     """Return the tests of each pair of methods, by measure; their intervals are at the level of the test."""
-    from scipy.stats import false_discovery_control
-
     differences = {
         measure: found
         for measure in result.measures
@@ -116,7 +115,7 @@ def _contrasts(
     tested: dict[str, list[Pair]] = {measure: [] for measure in result.measures}
     for members in families:
         p = np.concatenate([tests[measure].p for measure in members])
-        corrected = {"p_holm": holm(p), "p_bh": false_discovery_control(p)}
+        corrected = {"p_holm": holm(p), "p_bh": scipy.stats.false_discovery_control(p)}
         corrected["alpha"] = row_alphas(p, correction)
         for place, measure in enumerate(members):
             rows = slice(place * len(pairs), (place + 1) * len(pairs))
