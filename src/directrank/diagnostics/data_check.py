@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +41,7 @@ FEW_STEPS = 1000
 GRAVITY = (
     "queries_unlikely", "features_tell_relevance", "order_leaks_relevance", "below_one",
     "sampled_candidates", "rounded_features", "no_relevant", "one_level", "no_irrelevant",
-    "duplicate_documents", "missing_values", "duplicate_features", "constant_features",
+    "duplicate_names", "duplicate_documents", "missing_values", "duplicate_features", "constant_features",
     "constant_within_queries", "scale",
 )  # fmt: skip
 
@@ -125,7 +126,8 @@ def check_data(groups: QueryGroups, *, candidates: QueryGroups | None = None) ->
     (`features_alone`), or are called like outcomes, such as ``clicked`` or ``position``; queries without
     relevant or without irrelevant documents and others of one grade, missing values, features that are
     constant, duplicated or rounded by float32, the scale of features where linear methods need another,
-    documents that duplicate another of their query, and an order of rows that leaks the labels.
+    documents that duplicate another of their query, by docid or by features, and an order of rows that leaks
+    the labels.
 
     Parameters
     ----------
@@ -142,7 +144,10 @@ def check_data(groups: QueryGroups, *, candidates: QueryGroups | None = None) ->
     if groups.categories:
         groups = encoded(groups, encoding_of(groups))
     scanned = scan(groups.features, groups.queries.indptr)
-    checks = [_missing, partial(_features, scanned), _scale, partial(_duplicate_documents, scanned.rows)]
+    checks = [
+        _missing, partial(_features, scanned), _scale, _duplicate_names,
+        partial(_duplicate_documents, scanned.rows),
+    ]  # fmt: skip
     if groups.labelled:
         checks = [_grades, lambda _: _sampled(candidates or groups), *checks, _leaking_order]
     checks += [partial(_leaks, outcomes), _queries]
@@ -391,6 +396,19 @@ def _listing(code: str, sentence: str, words: tuple[str, str], names: Sequence[o
 def feature_name(groups: QueryGroups, column: int) -> str:
     """Return the name of a feature: the caller's, or its number from 1 as in LETOR files."""
     return groups.feature_names[column] if groups.feature_names else f"feature {column + 1}"
+
+
+def _duplicate_names(groups: QueryGroups) -> list[Finding]:
+    """Report queries with two rows of one docid."""
+    queries = groups.queries
+    if queries.docid is None:
+        return []
+    names, ends = queries.docid.tolist(), queries.indptr.tolist()
+    is_twice = [len({*names[start:end]}) < end - start for start, end in pairwise(ends)]
+    return _listing(
+        "duplicate_names", "{} a document twice, by docid (qid {}): every row counts.",
+        ("query has", "queries have"), _json_names(queries.qid[is_twice]),
+    )  # fmt: skip
 
 
 def _duplicate_documents(hashes: np.ndarray, groups: QueryGroups) -> list[Finding]:

@@ -34,3 +34,15 @@ def test_the_gravest_remark_is_printed_alone():
     assert data_check_lines(lines, verbose=True) == [f"data check: {line}" for line in lines]
     assert data_check_lines(lines[:1], verbose=False) == ["data check: grave"]
     assert data_check_lines([], verbose=False) == []
+
+
+def test_queries_with_a_document_twice_are_named():
+    names = ["a", "b", "a", "a", "b", "c"]  # twice in q, and in each of q and r
+    groups = QueryGroups(
+        np.random.default_rng(0).normal(size=(6, 2)), [0, 1, 1, 0, 1, 0], [*"qqqrrr"], docid=names
+    )
+    (found,) = (found for found in check_data(groups).findings if found.code == "duplicate_names")
+    assert found.message == "1 query has a document twice, by docid (qid q): every row counts."
+    assert (found.count, found.examples) == (1, ["q"])
+    once = QueryGroups(groups.X, groups.relevance, [*"qqqrrr"], docid=[*"abcdef"])
+    assert not [found for found in check_data(once).findings if found.code == "duplicate_names"]
