@@ -140,7 +140,7 @@ def check_data(groups: QueryGroups, *, candidates: QueryGroups | None = None) ->
     DataCheck
     """
     groups = as_groups(groups, "check_data")
-    outcomes = outcomes_among(groups.feature_names or ())
+    outcomes = [] if groups.feature_names is None else outcomes_among(groups.feature_names)
     if groups.categories:
         groups = encoded(groups, encoding_of(groups))
     scanned = scan(groups.features, groups.queries.indptr)

@@ -418,9 +418,10 @@ class Ranker(SklearnInterface, OtherNames):
         if request.groups.source.workers is not None and not solver.sums_over_shards:
             raise self._not_distributable(surrogate, solver)
         seed = int(self._stream().randint(2**31))
+        others = self._other_solvers(solver, request) if isinstance(solver, InRounds) else ()
         components = Components(
             type(self).__name__, surrogate, solver, scorer, measure, self.scaling, seed, self._n_threads(),
-            self._initial_scorer, self._selects_on_training, self._other_solvers(solver, request),
+            self._initial_scorer, self._selects_on_training, others,
         )  # fmt: skip
         fit = train(components, request)
         if fit.deviations is not None:

@@ -58,6 +58,8 @@ def values_of(
         }
         return [_query_values(measure, some, of_runs[measure.unretrieved]) for measure in measures]
 
+    if len(batches) == 1:
+        return [np.array(values) for values in evaluated(batches[0])]
     results = map_in_order(evaluated, batches, n_threads or _threads(queries, len(measures), ties))
     return [np.concatenate(parts) for parts in zip(*results, strict=True)]
 

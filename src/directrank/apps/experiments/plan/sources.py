@@ -160,7 +160,10 @@ def concatenated(parts: Sequence[QueryGroups]) -> QueryGroups:
 
     Features are found by their names, as the first part has them.
     """
-    return QueryGroups.concatenate([columns_in_order(part, parts[0].feature_names) for part in parts])
+    names = parts[0].feature_names
+    return QueryGroups.concatenate(
+        parts if names is None else [columns_in_order(part, names) for part in parts]
+    )
 
 
 def _divided(source: object, how: ReadOptions, splitting: Splitting) -> tuple[str, list[FoldSource]]:
