@@ -497,7 +497,10 @@ class ApproximationErrors(Protocol):
 
 
 class QueryPlugin(Protocol):
-    """A named tuple of arrays whose type chooses the kernel of a query in a compiled loop over queries."""
+    """A named tuple of arrays whose type chooses the kernel of a query in a compiled loop over queries.
+
+    If it has an array `by_oracles`, bool (n_queries,), its kernel computes none of these queries.
+    """
 
     @property
     def indptr(self) -> np.ndarray:

@@ -5,6 +5,8 @@ import pytest
 
 from directrank import QueryGroups
 from directrank.measures import parse_measure
+from directrank.scorers import Linear
+from directrank.solvers.passes import value_and_gradient
 from directrank.surrogates import Objective, Pairwise, SmoothedPositions, SwapWeighted
 from directrank.surrogates.exchange import lambda_weighted
 from directrank.surrogates.pairs.quotients import LogisticPairs, logistic_gradient
@@ -252,3 +254,21 @@ def test_compiled_passes_leave_long_lists_to_the_oracles(surrogate):
     scratch = np.zeros((4, N + 64), np.float32), np.zeros(N + 64)
     kernel = logistic_gradient if isinstance(plugin, LogisticPairs) else smoothed_gradient
     assert np.isnan(kernel(plugin, 0, scores, scratch, np.zeros(N, np.float32)))
+
+
+def test_a_pass_over_short_and_long_lists_is_that_of_their_oracles():
+    """Blocks with a long list, here in the middle, are not given to the compiled loop."""
+    sizes = [100] * 40 + [N] + [100] * 40
+    qid, rng = np.repeat(np.arange(len(sizes)), sizes), np.random.default_rng(3)
+    X = rng.normal(size=(len(qid), 136)).astype(np.float32)
+    groups = QueryGroups(X, rng.integers(0, 3, len(qid)), qid)
+    objective = Objective(Pairwise(margin="logistic"), groups.queries, groups.shards)
+    long = objective.gradient_plugin().by_oracles
+    blocks = [bool(long[part.queries].any()) for shard in objective.shards for part in shard]
+    assert 0 < blocks.index(True) < len(blocks) - 1
+    assert np.flatnonzero(long).tolist() == [40]
+    theta = rng.normal(size=136).astype(np.float32) / 12
+    value, gradient = value_and_gradient(objective, Linear(), theta, groups.features)
+    expected, slopes = objective.value_and_gradient(groups.features @ theta)
+    np.testing.assert_allclose(value, expected, rtol=1e-6)
+    np.testing.assert_allclose(gradient, slopes @ groups.features, atol=1e-6)

@@ -53,15 +53,15 @@ class LogisticPairs(NamedTuple):
     runs: np.ndarray  # (n_runs, 4), int64: See `directrank.surrogates.pairs.runs`
     weights: np.ndarray  # (n_runs,), float64
     rule: KernelPlugin  # What a pair weighs besides; see `directrank.surrogates.pairs.runs`
-    is_long: np.ndarray  # (n_queries,), bool: Left to the oracles
+    by_oracles: np.ndarray  # (n_queries,), bool: See `directrank.contracts.QueryPlugin`
 
 
 def logistic_pairs(
-    queries: Queries, runs: np.ndarray, weights: np.ndarray, rule: KernelPlugin, is_long: np.ndarray
+    queries: Queries, runs: np.ndarray, weights: np.ndarray, rule: KernelPlugin, by_oracles: np.ndarray
 ) -> LogisticPairs:
-    """Return what `logistic_gradient` reads of runs of pairs; `is_long` says which queries it leaves."""
+    """Return what `logistic_gradient` reads of runs of pairs; `by_oracles` says which queries it leaves."""
     first_run = np.searchsorted(runs[:, 0], queries.indptr)
-    return LogisticPairs(queries.indptr, max(queries.longest, 1), first_run, runs, weights, rule, is_long)
+    return LogisticPairs(queries.indptr, max(queries.longest, 1), first_run, runs, weights, rule, by_oracles)
 
 
 @inline_kernel
@@ -256,7 +256,7 @@ def logistic_gradient(plugin, q, scores, scratch, gradient):
 
     They take long lists, and scores whose powers would overflow.
     """
-    if plugin.is_long[q]:
+    if plugin.by_oracles[q]:
         return np.nan
     if plugin.first_run[q] < plugin.first_run[q + 1]:
         return value_of_query(plugin.rule, plugin, q, scores, scratch, gradient)
