@@ -492,7 +492,7 @@ def _number_leaves(root, left, right, room, value, keep, values):
             first[start + left[node]] = first[node]
             first[start + right[node]] = first[node] + n_left
             keep[node] = ~(((np.uint64(1) << np.uint64(n_left)) - np.uint64(1)) << np.uint64(first[node]))
-        most = max(most, n_leaves[start])
+        most = n_leaves[start] if n_leaves[start] > most else most
     return most
 
 
@@ -503,7 +503,7 @@ def _add_cut_trees(
     # Lucchese et al., "QuickScorer", SIGIR 2015: a row is compared with all nodes of a tree, in any order.
     # Where it goes to the right, the leaves on the left are cut off; it arrives at the first that is kept.
     for first in range(0, len(out), COMPARED_ROWS):
-        n, node = min(COMPARED_ROWS, len(out) - first), 0
+        n, node = COMPARED_ROWS if first + COMPARED_ROWS < len(out) else len(out) - first, 0
         for i in range(n):
             for k in range(len(used)):
                 columns[k, i] = features[first + i, used[k]]

@@ -102,24 +102,25 @@ def _empty(rows: np.ndarray, n_features: int, tiles: np.ndarray | None) -> Bins:
 def _find_bins(keys: np.ndarray, most: int, bins: Bins, some: slice, scratch: np.ndarray) -> None:
     """Write the thresholds of some columns into bins, with their medians; scratch is (2, n_rows)."""
     (order, sizes), cuts = scratch, np.empty(MOST_BINS, np.int64)
-    for column, of_column in enumerate(keys, some.start):
+    # The keys around each median, and around each cut.
+    halves, sides = np.full((2, len(keys)), SIGN), np.full((2, len(keys), MOST_BINS), MISSING)
+    for k, of_column in enumerate(keys):
         order[:] = of_column
         order.sort()
         present = int(order.searchsorted(MISSING))
-        values, is_missing = order[:present], present < len(order)
-        bins.missing[column], bins.medians[column], bins.n_values[column] = is_missing, 0.0, 0
-        # The last threshold divides values from missing ones.
-        bins.thresholds[column] = np.inf
+        values, column, is_missing = order[:present], some.start + k, present < len(order)
+        bins.missing[column], bins.n_values[column] = is_missing, 0
         if present == 0:
             continue
-        bins.medians[column] = values_of_keys(values[[(present - 1) // 2, present // 2]]).mean(dtype=float)
+        halves[:, k] = values[(present - 1) // 2], values[present // 2]
         n_below, n_up_to_zero = values.searchsorted(SIGN), values.searchsorted(SIGN, "right")
         n_distinct = _distinct(values, sizes)
         counts = n_below, n_up_to_zero - n_below, present - n_up_to_zero
         n_cuts = _cuts_around_zero(values[:n_distinct], sizes[:n_distinct], counts, most - is_missing, cuts)
-        low, high = values[cuts[:n_cuts]], values[cuts[:n_cuts] + 1]
-        bins.thresholds[column, :n_cuts] = _between(values_of_keys(low), values_of_keys(high))
+        sides[0, k, :n_cuts], sides[1, k, :n_cuts] = values[cuts[:n_cuts]], values[cuts[:n_cuts] + 1]
         bins.n_values[column] = n_cuts + 1
+    bins.medians[some] = values_of_keys(halves).mean(axis=0, dtype=np.float64)
+    bins.thresholds[some] = _between(*values_of_keys(sides))
 
 
 def _cuts_around_zero(
@@ -158,10 +159,14 @@ def _cuts_of_side(sizes: np.ndarray, most: int, n_docs: int, cuts: np.ndarray) -
 
 
 def _between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the largest numbers up to the middles of two others; near zero, of zero's bin."""
+    """Return the largest numbers up to the middles of two others; near zero, of zero's bin.
+
+    Without two others it is infinite: the last threshold divides values from missing ones.
+    """
     middle = 0.5 * (low.astype(np.float64) + high)
     middle[(low <= 0.0) & (high > ZERO)] = ZERO
     middle[(low < -ZERO) & (high == 0.0)] = -ZERO
+    middle[np.isnan(low)] = np.inf
     rounded = middle.astype(np.float32)
     return np.where(rounded > middle, np.nextafter(rounded, np.float32(-np.inf)), rounded)
 

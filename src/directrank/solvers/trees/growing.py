@@ -69,7 +69,7 @@ class Limits(NamedTuple):
 
     leaves: int
     depth: int
-    curvature: float  # least of a leaf
+    curvature: float  # least of a leaf, at least 1
     documents: int  # least number in a leaf, by their curvature
     penalty: float
     common: float  # least of a category in a set, and what is added to it when categories are ordered
@@ -90,11 +90,23 @@ class Growth(NamedTuple):
     ordered: np.ndarray  # int64 (n_docs,): packed, in the order of the smaller child's rows
     sums: np.ndarray  # int64 (n_leaves, n_bins)
     goes: np.ndarray  # uint8 (256,): which bins go to the left at the last split
-    splits: np.ndarray  # int64 (n_threads, 4, 256): the best splits of both children, and scratch
-    gains: np.ndarray  # float64 (n_threads, 3, 256): what they gain, each first in its row, and scratch
+    room: np.ndarray  # int64 (2, 256): scratch
+    gains: np.ndarray  # float64 (256,): scratch
+
+    def of_thread(self) -> "Growth":
+        """Return a growth whose search writes no splits of this one, nor its scratch."""
+        own = "nodes", "gain", "room", "gains"
+        return self._replace(**{name: getattr(self, name).copy() for name in own})
+
+    def take_best(self, of_threads: "list[Growth]") -> None:
+        """Write the best splits that threads have found, in the order of their columns."""
+        for node in self.state[[SMALL, LARGE]].tolist():
+            for other in of_threads if node >= 0 else ():
+                if other.gain[node] > self.gain[node]:
+                    self.gain[node], self.nodes[node, COLUMN:] = other.gain[node], other.nodes[node, COLUMN:]
 
 
-def space(columns: Columns | MixedColumns, n_docs: int, n_leaves: int, n_threads: int) -> Growth:
+def space(columns: Columns | MixedColumns, n_docs: int, n_leaves: int) -> Growth:
     """Return the arrays of trees of so many leaves, for so many of the columns' documents."""
     n_here = n_docs if columns.tiles.size else 0  # Shards divide their documents where these are.
     n_nodes, n_columns = 2 * n_leaves - 1, len(columns.n_values)
@@ -102,7 +114,7 @@ def space(columns: Columns | MixedColumns, n_docs: int, n_leaves: int, n_threads
         np.zeros(5, np.int64), np.zeros((n_nodes, WORDS + 4), np.int64), np.zeros(n_nodes),
         np.zeros((n_nodes, n_columns), np.bool_), np.zeros(n_docs, np.uint32), np.zeros(n_here, np.uint32),
         np.zeros(n_here, np.int64), np.zeros((n_leaves, columns.start[-1] + 1), np.int64),
-        np.zeros(256, np.uint8), np.zeros((n_threads, 4, 256), np.int64), np.zeros((n_threads, 3, 256)),
+        np.zeros(256, np.uint8), np.zeros((2, 256), np.int64), np.zeros(256),
     )  # fmt: skip
 
 
@@ -144,11 +156,11 @@ def grow(growth, columns, chosen, numbers, limits, most):
     state, nodes = growth.state, growth.nodes
     while True:
         if state[WAITING] == 1:
-            state[WAITING] = 2
+            state[WAITING] = 0
             small = state[SMALL]
             if (nodes[small, END] - nodes[small, BEGIN]) * len(chosen) > most:
                 return True
-            search(growth, columns, chosen, limits, 0)
+            search(growth, columns, chosen, limits)
         node, left_total = best_leaf(growth, columns, limits)
         if node < 0:
             return False
@@ -157,33 +169,22 @@ def grow(growth, columns, chosen, numbers, limits, most):
         n_left = part(rows, growth.spare, tile, np.uint64(8 * (column & 7)), growth.goes)
         left_is_small = 2 * n_left <= last - first
         divide(state, nodes, growth.gain, growth.closed, node, n_left, left_total, left_is_small, limits)
-        small = state[SMALL]
-        rows = growth.rows[nodes[small, BEGIN] : nodes[small, END]]
-        for i in range(len(rows)):
-            growth.ordered[i] = numbers[rows[i]]
+        first, last = nodes[state[SMALL], BEGIN], nodes[state[SMALL], END]
+        for i in range(last - first):
+            growth.ordered[i] = numbers[growth.rows[first + i]]
 
 
-@kernel
+@inline_kernel
 def best_leaf(growth, columns, limits):
     """Return the leaf whose split gains most, and the sum of its left side; −1 if none is to be split.
 
-    The bins that go to the left are written. Splits that were searched since are compared first.
+    The bins that go to the left are written.
     """
     state, nodes, gain, goes, left_total = growth.state, growth.nodes, growth.gain, growth.goes, np.int64(0)
-    if state[WAITING] == 2:
-        state[WAITING] = 0
-        for child in range(2):
-            node = state[SMALL + child]
-            for thread in range(len(growth.splits) if node >= 0 else 0):
-                gained, growth.gains[thread, child, 0] = growth.gains[thread, child, 0], 0.0
-                if gained > gain[node]:
-                    gain[node] = gained
-                    for number in range(COLUMN, WORDS + 4):
-                        nodes[node, number] = growth.splits[thread, child, number]
-    best = np.int64(-1)
+    best, most = np.int64(-1), 0.0
     for node in range(state[NODES]):
-        if nodes[node, CHILD] < 0 and gain[node] > (gain[best] if best >= 0 else 0.0):
-            best = node
+        if nodes[node, CHILD] < 0 and gain[node] > most:
+            best, most = node, gain[node]
     if best < 0 or state[LEAVES] >= limits.leaves:
         return np.int64(-1), left_total
     leaf = nodes[best]
@@ -205,7 +206,7 @@ def best_leaf(growth, columns, limits):
     return best, left_total
 
 
-@kernel
+@inline_kernel
 def divide(state, nodes, gain, closed, node, n_left, left_total, left_is_small, limits):
     """Give a leaf two children; the sums of one of them wait, unless neither may be split."""
     parent, left = nodes[node], state[NODES]
@@ -229,7 +230,7 @@ def divide(state, nodes, gain, closed, node, n_left, left_total, left_is_small, 
         state[WAITING] = 1
 
 
-@kernel
+@inline_kernel
 def part(rows, spare, tile, shift, goes):
     """Move the rows that go to the left to the front, stably; return their number."""
     n_left, n_right = 0, 0
@@ -245,7 +246,7 @@ def part(rows, spare, tile, shift, goes):
 
 
 @inline_kernel
-def search(growth, columns, chosen, limits, thread):
+def search(growth, columns, chosen, limits):
     """Add up the numbers of the smaller child, subtract them from its parent's, and find the best splits.
 
     Threads share no tile of columns.
@@ -253,13 +254,13 @@ def search(growth, columns, chosen, limits, thread):
     node = growth.nodes[growth.state[SMALL]]
     rows, sums = growth.rows[node[BEGIN] : node[END]], growth.sums[node[SLOT]]
     add_up(columns, chosen, rows, growth.ordered, sums)
-    find_splits(growth, columns, chosen, limits, thread)
+    find_splits(growth, columns, chosen, limits)
 
 
 @kernel
-def find_splits(growth, columns, chosen, limits, thread):
+def find_splits(growth, columns, chosen, limits):
     """Find the best splits of both children from the sums of the smaller one."""
-    nodes, closed, splits, gains = growth.nodes, growth.closed, growth.splits[thread], growth.gains[thread]
+    nodes, closed, gain = growth.nodes, growth.closed, growth.gain
     small = growth.sums[nodes[growth.state[SMALL], SLOT]]
     for k in range(len(chosen)):
         column = chosen[k]
@@ -275,12 +276,11 @@ def find_splits(growth, columns, chosen, limits, thread):
                     sums[code] -= small[first + code]
             if closed[node, column]:
                 continue
-            gain, closed[node, column] = _best_of(
-                columns, column, sums, leaf[TOTAL], leaf[END] - leaf[BEGIN], limits, gains[child, 0],
-                splits[2:], gains[2], splits[child],
-            )  # fmt: skip
-            if gain > 0.0:
-                gains[child, 0], splits[child, COLUMN] = gain, column
+            gained, closed[node, column] = _best_of(
+                columns, column, sums, leaf, limits, gain[node], growth.room, growth.gains
+            )
+            if gained > 0.0:
+                gain[node], leaf[COLUMN] = gained, column
 
 
 @kernel
@@ -343,26 +343,26 @@ def _add_words(words, offset, stride, rows, numbers, start, sums):
 
 
 @inline_kernel
-def _best_of(columns, column, sums, total, n_docs, limits, least_gain, room, gains, split):
+def _best_of(columns, column, sums, leaf, limits, least_gain, room, gains):
     """Write a column's best split of a node; return its gain, and whether no split gains anything.
 
     The gain is 0 if it is not more than `least_gain`.
     """
-    G, H = np.float64(total >> HALF), np.float64(total & LOWER)
-    least, of_one = max(limits.curvature, 1.0), n_docs / max(H, 1.0)
-    if 2.0 * least > H:
+    n_docs, G, H = leaf[END] - leaf[BEGIN], np.float64(leaf[TOTAL] >> HALF), np.float64(leaf[TOTAL] & LOWER)
+    if 2.0 * limits.curvature > H:
         return 0.0, False
     of_leaf = G * G / (H + limits.penalty)
-    lowest = of_leaf * (1.0 + ROUNDING)
-    bound = max(lowest, of_leaf + least_gain)
+    lowest, bound = of_leaf * (1.0 + ROUNDING), of_leaf + least_gain
+    if lowest > bound:
+        bound = lowest
     best, most = best_division(
-        columns, column, sums, n_docs, of_one, G, H, least, limits, bound, room, gains, split
+        columns, column, sums, n_docs, n_docs / H, G, H, limits, bound, room, gains, leaf
     )
     return best - of_leaf if best > bound else 0.0, most <= lowest
 
 
 @by_type
-def best_division(columns, column, sums, n_docs, of_one, G, H, least, limits, bound, room, gains, split):
+def best_division(columns, column, sums, n_docs, of_one, G, H, limits, bound, room, gains, split):
     """Write the best division of a node by a column; return what it and the best of all gain.
 
     The first is `bound` if none gains more; the second may then be the same.
@@ -371,7 +371,7 @@ def best_division(columns, column, sums, n_docs, of_one, G, H, least, limits, bo
 
 @register_kernel(best_division, Columns)
 @kernel
-def _best_threshold(columns, column, sums, n_docs, of_one, G, H, least, limits, bound, room, gains, split):
+def _best_threshold(columns, column, sums, n_docs, of_one, G, H, limits, bound, room, gains, split):
     n_values, documents, running, counts = columns.n_values[column], limits.documents, room[0], room[1]
     left, n_left, most, without, to_left = np.int64(0), np.int64(0), 0.0, np.int64(0), LEFT
     if len(sums) > n_values:
@@ -396,8 +396,9 @@ def _best_threshold(columns, column, sums, n_docs, of_one, G, H, least, limits, 
             first += 1
         while stop > first and counts[stop - 1] > largest:
             stop -= 1
-        gained = _gains(running[first:stop], without, gains, G, H, least, limits.penalty)
-        most = max(most, gained)
+        gained = _gains(running[first:stop], without, gains, G, H, limits)
+        if gained > most:
+            most = gained
         if gained > bound:
             code = 0 if is_right else stop - first - 1
             while gains[code] != gained:
@@ -408,21 +409,20 @@ def _best_threshold(columns, column, sums, n_docs, of_one, G, H, least, limits, 
 
 @register_kernel(best_division, MixedColumns)
 @kernel
-def _best_of_kind(columns, column, sums, n_docs, of_one, G, H, least, limits, bound, room, gains, split):
+def _best_of_kind(columns, column, sums, n_docs, of_one, G, H, limits, bound, room, gains, split):
     if columns.kind[column] == THRESHOLDS:
-        return _best_threshold(
-            columns, column, sums, n_docs, of_one, G, H, least, limits, bound, room, gains, split
-        )
-    least = max(least, (limits.documents - 0.5) / of_one)
+        return _best_threshold(columns, column, sums, n_docs, of_one, G, H, limits, bound, room, gains, split)
+    least = max(limits.curvature, (limits.documents - 0.5) / of_one)
     best = _best_set(sums, columns.kind[column], G, H, least, limits, bound, gains, room[0], split[WORDS:])
     if best > bound:
         split[TO_LEFT] = BY_SET
     return best, best
 
 
-@kernel
-def _gains(sides, more, gains, G, H, least, penalty):
+@inline_kernel
+def _gains(sides, more, gains, G, H, limits):
     """Write what divisions of a leaf gain, by the sum of one side less `more`; return the most."""
+    least, penalty = limits.curvature, limits.penalty
     for k in range(len(sides)):
         side = sides[k] + more
         g, h = np.float64(side >> HALF), np.float64(side & LOWER)
@@ -433,7 +433,8 @@ def _gains(sides, more, gains, G, H, least, penalty):
     # Numbers ≥ 0 are ordered as their bits are, whose maximum is vectorised.
     most = np.int64(0)
     for k in range(len(sides)):
-        most = max(most, np.float64(gains[k]).view(np.int64))
+        bits = np.float64(gains[k]).view(np.int64)
+        most = bits if bits > most else most
     return np.int64(most).view(np.float64)
 
 

@@ -116,5 +116,5 @@ def _search(
     growth: Growth, columns: Columns | MixedColumns, chosen: np.ndarray, sums: np.ndarray, limits: Limits
 ) -> None:
     growth.sums[growth.nodes[growth.state[SMALL], SLOT]] = sums[:-1]
-    growth.state[WAITING] = 2
-    growing.find_splits(growth, columns, chosen, limits, 0)
+    growth.state[WAITING] = 0
+    growing.find_splits(growth, columns, chosen, limits)

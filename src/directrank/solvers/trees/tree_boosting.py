@@ -257,7 +257,7 @@ class _Model:
         self.of_monitored = np.zeros(len(monitored))
         n_shards = shard_count(*features.shape)
         self.n_threads = min(solver.n_threads, max(1, n_shards // SHARDS_A_THREAD))
-        self.growth = growing.space(columns.columns, len(self.places), self.leaves, self.n_threads)
+        self.growth = growing.space(columns.columns, len(self.places), self.leaves)
 
     def _of_all(self, values: np.ndarray) -> np.ndarray:
         """Return values of the training documents among zeros for the others."""
@@ -289,8 +289,9 @@ class _Model:
         numbers, of_gradient, of_curvature = map(self._of_all, (of_live, g, h))
         unit = by_h * unit_h  # of curvature in `numbers`
         limits = Limits(
-            self.leaves, solver.depth or ANY_DEPTH, solver.leaf_share * self.total / unit, LEAST_DOCUMENTS,
-            solver.penalty * self.total / unit, LEAST_OF_CATEGORY * self.total / len(self.places) / unit,
+            self.leaves, solver.depth or ANY_DEPTH, max(1.0, solver.leaf_share * self.total / unit),
+            LEAST_DOCUMENTS, solver.penalty * self.total / unit,
+            LEAST_OF_CATEGORY * self.total / len(self.places) / unit,
         )  # fmt: skip
         chosen = self.columns.varying
         if solver.feature_share < 1:
@@ -306,11 +307,14 @@ class _Model:
             most = np.inf if self.n_threads == 1 else float(VALUES_A_THREAD)
             tiles = np.array_split(np.unique(chosen >> 3), self.n_threads)
             blocks = [chosen[np.isin(chosen >> 3, some)] for some in tiles if len(some)]
+
+            def search(block: np.ndarray) -> growing.Growth:
+                of_thread = growth.of_thread()
+                growing.search(of_thread, columns, block, limits)
+                return of_thread
+
             while growing.grow(growth, columns, chosen, numbers, limits, most):
-                map_in_order(
-                    lambda thread: growing.search(growth, columns, blocks[thread], limits, thread),
-                    range(len(blocks)), self.n_threads,
-                )  # fmt: skip
+                growth.take_best(map_in_order(search, blocks, self.n_threads))
         value = np.zeros(growth.state[NODES])
         changes = growing.add_leaves(
             growth.nodes, growth.rows, of_gradient, of_curvature, by_g, by_h, solver.penalty * self.total,

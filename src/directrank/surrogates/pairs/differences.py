@@ -1,6 +1,6 @@
 """Logistic losses by differences of scores: exact for all scores, with an exponential for each pair."""
 
-from directrank.kernels.compile import kernel
+from directrank.kernels.compile import inline_kernel, kernel
 from directrank.kernels.vector_math import LARGEST_EXPONENT, exponential, log1p_of_quotient
 from directrank.surrogates.pairs.runs import fill_weights, loser_numbers, winner_numbers
 
@@ -27,7 +27,7 @@ def terms_of_pairs(weights, apart, powers, slopes, curves):
     return total
 
 
-@kernel
+@inline_kernel
 def one_document(score, scores, weights, room, gradient, curvature):
     """Return the value of a document's pairs, its pull and its curvature; add what the others get."""
     n, real = len(scores), scores.dtype.type

@@ -341,7 +341,7 @@ def fill_weights(rule, winner, losers, weights):
     """Fill what a winner weighs with each loser of its run."""
 
 
-@kernel
+@inline_kernel
 def _fill_weights(rule, winner, losers, weights):
     for j in range(len(weights)):
         weights[j] = pair_weight(rule, winner, losers, j)
