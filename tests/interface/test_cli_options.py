@@ -118,33 +118,44 @@ def test_targets_are_checked_before_anything_is_read(folder, read_nothing, capsy
 
 
 def sample(
-    source: Path, *, n_rows: int = 3, out: Target | None = None, names: Sequence[str] = (), json: JSON = False
+    source: Path,
+    rest: list[Path] | None = None,
+    *,
+    n_rows: int = 3,
+    out: Target | None = None,
+    names: Sequence[str] = (),
+    json: JSON = False,
 ) -> tuple:
     """Do something.
 
     Note: this is prose.
 
     DATA: What is read.
+    [MORE…]: What is read, too.
     --n-rows N: How many; by default
         a few. [default: 3]
     -o --out FILE: What is written.
     --names A,B: With commas.
     """
-    return source, n_rows, out, names, json
+    return source, rest, n_rows, out, names, json
 
 
 def test_the_lines_of_a_docstring_declare_arguments_and_options():
     command = expanded(sample)
     assert command.__doc__ == "Do something.\n\nNote: this is prose."
-    values = command(source=Path("a"), n_rows=4, out=None, names=["b,c", "d"], json=True)
-    assert values == (Path("a"), 4, None, ["b", "c", "d"], True)
+    values = command(source=Path("a"), rest=None, n_rows=4, out=None, names=["b,c", "d"], json=True)
+    assert values == (Path("a"), None, 4, None, ["b", "c", "d"], True)
     declared = [get_args(each.annotation)[1] for each in signature(command).parameters.values()]
-    assert [each.help for each in declared[:4]] == [
-        "What is read.", "How many; by default a few.  [default: 3]", "What is written.", "With commas.",
-    ]  # fmt: skip
-    assert [each.metavar for each in declared[:4]] == ["DATA", "N", "FILE", "A,B"]
+    assert {each.metavar: each.help for each in declared[:5]} == {
+        "DATA": "What is read.",
+        "[MORE…]": "What is read, too.",
+        "N": "How many; by default a few.  [default: 3]",
+        "FILE": "What is written.",
+        "A,B": "With commas.",
+    }
+    assert [each.metavar for each in declared[:5]] == ["DATA", "[MORE…]", "N", "FILE", "A,B"]
     with pytest.raises(typer.BadParameter, match="the name is empty"):
-        declared[2].parser("")
+        declared[3].parser("")
 
 
 def test_a_line_about_no_parameter_is_a_mistake():

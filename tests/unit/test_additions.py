@@ -33,10 +33,14 @@ def test_every_class_of_a_tuple_can_be_imported_from_its_folder_and_is_in_the_re
 
 
 def read_names(module):
-    """The names that the code of a module reads: not those that a constructor only keeps."""
+    """The names that the code of a module reads: not those that a constructor only checks and keeps."""
     nodes = list(ast.walk(ast.parse(inspect.getsource(module))))
     values = [node.value for node in nodes if isinstance(node, ast.Assign)]
     only_kept = {id(each) for value in values for each in getattr(value, "elts", [value])}
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    only_kept |= {
+        id(each) for call in calls if ast.unparse(call.func).startswith("check_") for each in call.args
+    }
     loaded = [node for node in nodes if isinstance(getattr(node, "ctx", None), ast.Load)]
     return {
         getattr(node, "attr", getattr(node, "id", ""))
