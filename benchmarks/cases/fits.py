@@ -10,8 +10,7 @@ import numpy as np
 
 from benchmarks.case import Case, Work
 from benchmarks.cases.growth import documents
-from directrank import ApproxRank, QueryGroups, RankSVM, TreeRanker, make_ranking, parse_measure
-from directrank.apps.evaluation import evaluate
+from directrank import ApproxRank, QueryGroups, RankSVM, TreeRanker, evaluate, make_ranking, parse_measure
 from directrank.apps.experiments.plan import external_estimators
 from directrank.apps.experiments.plan.external_estimators import (
     LightGBM,

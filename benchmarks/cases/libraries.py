@@ -6,8 +6,7 @@ import numpy as np
 
 from benchmarks.case import Case, Work
 from benchmarks.environments.worker import Worker
-from directrank import make_ranking
-from directrank.apps.evaluation import evaluate
+from directrank import evaluate, make_ranking
 from directrank.data.grouping import group_rows
 from directrank.estimators import CoordinateAscent
 from directrank.features.shards import make_shards

@@ -6,7 +6,8 @@ import numpy as np
 
 from benchmarks.case import Case, Work
 from benchmarks.read_pass import read_pass
-from directrank.data import QueryGroups, make_ranking
+from directrank import make_ranking
+from directrank.data import QueryGroups
 from directrank.estimators import AdaRank
 from directrank.measures import AP, parse_measure
 from directrank.measures.positions import positions_of

@@ -7,9 +7,9 @@ import numpy as np
 from benchmarks.kernels.number_text import LONGEST_NUMBER, write_features
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
-from directrank.data.synthetic import Recipe, draw_groups, pieces, thresholds, uneven_sizes
 from directrank.files.letor_lines import POWERS
 from directrank.storage.atomic import open_atomically
+from directrank.testing.synthetic import Recipe, draw_groups, pieces, thresholds, uneven_sizes
 
 N_QUERIES, N_FEATURES, MEAN_DOCS, LARGEST_QUERY = 31_531, 136, 120, 1_251
 # The spread gives E[n²] of about 19,000.

@@ -11,8 +11,7 @@ import argparse
 
 import numpy as np
 
-from directrank import QueryGroups, compare
-from directrank.data import make_ranking
+from directrank import QueryGroups, compare, make_ranking
 
 SCALINGS = ("none", "standard", "log", "query", "auto")
 MEASURES = ("AP", "nDCG@10")

@@ -31,8 +31,8 @@ def seconds(works: list[Callable[[], object]], repeats: int) -> list[float]:
 
 def measured(client, mib: float, repeats: int) -> tuple[int, float, float]:
     """Return the number of shards, and the seconds of a pass on threads and on workers."""
+    from directrank import make_ranking
     from directrank.dask import distribute
-    from directrank.data import make_ranking
     from directrank.measures import NDCG
     from directrank.scorers import Linear
     from directrank.solvers.passes import value_and_gradient

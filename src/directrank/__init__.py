@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from directrank.measures import *
     from directrank.models import *
     from directrank.plugins import *
+    from directrank.testing import *
 
     __version__: str
 
@@ -35,7 +36,7 @@ _NAMES = {
     "errors": (
         "DataError DataFormatError ExportError MeasureNameError MethodError ModelFormatError PluginError"
     ),
-    "data": "ObservedRankings PreferenceGraph QueryGroups from_frame make_ranking",
+    "data": "ObservedRankings PreferenceGraph QueryGroups from_frame",
     "files": (
         "Fold ReadOptions convert_data find_folds load_data load_letor open_store read_letor write_letor"
     ),
@@ -48,6 +49,7 @@ _NAMES = {
         "Regression SoftRank StructuralSVM SurrogateRanker TreeRanker XENDCG"
     ),
     "plugins": "load_plugin",
+    "testing": "make_ranking",
     "apps.auto": "AutoRanker Ensemble",
     "apps.cutoff": "Cutoff",
     "apps.engines": "Export export",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
 
-from directrank.apps.evaluation import evaluate
+from directrank import evaluate
 from strategies import random_case
 
 TOLERANCE = 1e-12

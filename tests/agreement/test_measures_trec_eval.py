@@ -10,8 +10,7 @@ import functools
 import numpy as np
 import pytest
 
-from directrank import evaluate_runs
-from directrank.apps.evaluation import evaluate
+from directrank import evaluate, evaluate_runs
 from plugin_examples import MEASURE, nothing_loaded  # noqa: F401 - the fixture works for all tests
 from strategies import random_case
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from benchmarks.kernels.web30k import make_web30k, write_web30k
-from directrank.data import QueryGroups, make_ranking
+from directrank import make_ranking
+from directrank.data import QueryGroups
 from directrank.errors import DataError
 from directrank.files import read_letor, write_letor
 

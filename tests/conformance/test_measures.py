@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from directrank.apps.evaluation import evaluate
+from directrank import evaluate
 from directrank.contracts import Measure
 from directrank.measures import MEASURES, parse_measure
 from directrank.measures.capabilities import PositionDifferentiable

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank.apps.evaluation import evaluate
+from directrank import evaluate
 from directrank.files import load_letor
 
 pytestmark = pytest.mark.golden

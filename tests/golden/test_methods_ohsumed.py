@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from directrank.apps.evaluation import evaluate
+from directrank import evaluate
 from directrank.diagnostics import audit
 from directrank.estimators import AdaRank, ApproxRank, PermuRank, Regression, StructuralSVM
 from directrank.estimators.methods import configured

@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from directrank import evaluate, make_ranking
 from directrank.apps.cli import main
-from directrank.apps.evaluation import evaluate
-from directrank.data import make_ranking
 from directrank.errors import DataError, MethodError, UnfitPairError
 from directrank.estimators.methods import configured
 from directrank.features.shards import SHARD_BYTES

@@ -71,7 +71,7 @@ class Crew:
 
 def make(folder: Path, n_queries: int) -> None:
     """Write a store of many shards."""
-    from directrank.data import make_ranking
+    from directrank import make_ranking
     from directrank.files.store import StoreWriter
 
     groups = make_ranking(n_queries, 100, 100, random_state=0)

@@ -27,8 +27,9 @@ import numpy as np
 import typer.main
 from llvmlite.binding import get_host_cpu_features, get_host_cpu_name
 
+from directrank import make_ranking
 from directrank.apps.cli.app import app
-from directrank.data import QueryGroups, make_ranking
+from directrank.data import QueryGroups
 from directrank.estimators.methods import METHODS, configured
 from directrank.files import write_letor
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 import oracles
-from directrank.apps.evaluation import evaluate
+from directrank import evaluate
 from directrank.data.grouping import group_rows
 from directrank.kernels.plugins import WIDTH
 from directrank.measures import MEASURES, mean_values, parse_measure

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from directrank.data.groups import QueryGroups, as_groups
     from directrank.data.queries import Queries
     from directrank.data.supervision import ObservedRankings, PreferenceGraph, RealLabels
-    from directrank.data.synthetic import make_ranking
 
 __all__ = [
     "Encoding",
@@ -29,7 +28,6 @@ __all__ = [
     "encoded",
     "encoding_of",
     "from_frame",
-    "make_ranking",
     "read_frame",
 ]
 

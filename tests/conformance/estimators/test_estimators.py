@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from directrank import DataError
-from directrank.apps.evaluation import evaluate
+from directrank import DataError, evaluate
 from directrank.data.groups import QueryGroups
 from directrank.estimators import inputs
 from directrank.scorers import Linear

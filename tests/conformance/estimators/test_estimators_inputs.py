@@ -8,8 +8,7 @@ import pytest
 from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
-from directrank import load, save
-from directrank.apps.evaluation import evaluate
+from directrank import evaluate, load, save
 from directrank.apps.papers import YetiLoss
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError

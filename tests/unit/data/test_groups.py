@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from directrank.data import QueryGroups, grouping, make_ranking
+from directrank import make_ranking
+from directrank.data import QueryGroups, grouping
 from directrank.data.grouping import descending_order, query_codes, sorted_order
 from directrank.errors import DataError
 from directrank.estimators import ListNet

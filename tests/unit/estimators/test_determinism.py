@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank.apps.evaluation import evaluate
+from directrank import evaluate
 from directrank.data.groups import QueryGroups
 from directrank.estimators import AdaRank, ApproxRank, Regression, TreeRanker
 from directrank.estimators.training import useful_threads

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, feather, parquet
 
-from directrank.data import make_ranking
+from directrank import make_ranking
 from directrank.errors import DataError
 from directrank.files import ReadOptions, columns_line, find_folds, load_data, tables, write_letor
 from directrank.files.scores import FORMATS, format_of_scores

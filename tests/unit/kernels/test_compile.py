@@ -12,7 +12,7 @@ from directrank.kernels.compile import cache_folder, kernel
 
 FIT = """
 import numpy as np
-from directrank.data import make_ranking
+from directrank import make_ranking
 from directrank.estimators import ApproxRank
 from directrank.kernels import vector_math
 from directrank.surrogates.positions import smoothed_kernels

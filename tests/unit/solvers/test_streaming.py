@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from directrank.data import make_ranking
+from directrank import make_ranking
 from directrank.measures import AP, DCG, NDCG
 from directrank.scorers import Linear
 from directrank.solvers import passes
@@ -102,7 +102,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from ownform import plugin_on
-from directrank.data import make_ranking
+from directrank import make_ranking
 from directrank.scorers import Linear
 from directrank.solvers import passes
 from directrank.surrogates import Objective, Pairwise, SmoothedPositions
@@ -157,6 +157,6 @@ def test_forms_from_elsewhere_leave_nothing_behind(tmp_path):
     (tmp_path / "ownform.py").unlink()
     fit = "ApproxRank('nDCG', max_iterations=2).fit(make_ranking(30, 10, 2000, random_state=0))"
     assert printed(
-        "from directrank.data import make_ranking\nfrom directrank.estimators import ApproxRank\n"
+        "from directrank import make_ranking\nfrom directrank.estimators import ApproxRank\n"
         f"print(type({fit}).__name__)"
     ) == "ApproxRank"  # fmt: skip

@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from directrank.data import make_ranking
+from directrank import make_ranking
 from directrank.features import as_features
 from directrank.solvers.stumps import HistogramStumps, bin_edges, binned, threshold_between
 from directrank.storage.mapped import create_matrix, is_mapped

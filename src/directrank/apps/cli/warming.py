@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from directrank.apps.evaluation import CONVENTIONS, evaluate
-from directrank.data import QueryGroups, make_ranking
+from directrank.data import QueryGroups
 from directrank.diagnostics.audit import audit_scores
 from directrank.diagnostics.data_check import check_data
 from directrank.estimators.method import Configured
@@ -20,6 +20,7 @@ from directrank.files import read_letor
 from directrank.measures import DEFAULT_MEASURE, MEASURES
 from directrank.measures.positions import positions_of
 from directrank.scorers.scaling import Scaling
+from directrank.testing import make_ranking
 
 #: One shard, which is trained in float64, and two shards, which are trained in float32. There are as many
 #: documents as medians by limits take, and few features, whose matrices nobody waits for.

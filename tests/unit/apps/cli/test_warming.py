@@ -8,8 +8,8 @@ import warnings
 import pytest
 from numba.core.event import install_recorder
 
+from directrank import make_ranking
 from directrank.apps.cli import warming
-from directrank.data import make_ranking
 from directrank.estimators.methods import configured
 from directrank.features.statistics import FEWEST_ROWS
 from directrank.timing import COMPILING

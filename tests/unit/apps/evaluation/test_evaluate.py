@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from directrank import evaluate_runs
-from directrank.apps.evaluation import evaluate
+from directrank import evaluate, evaluate_runs
 from directrank.data.grouping import group_rows
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError

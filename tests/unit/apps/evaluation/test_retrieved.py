@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from directrank.apps.evaluation import evaluate
+from directrank import evaluate
 
 RELEVANCE, QID = [2, 1, 0, 1, 1, 0], ["a", "a", "a", "a", "b", "b"]
 SCORES = [1.0, 9.0, 2.0, 3.0, 8.0, 7.0]

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from directrank import make_ranking
 from directrank.apps.experiments import compare
 from directrank.apps.experiments.results.comparison import chosen_cells
 from directrank.apps.experiments.store.records import CHOSEN, Cell, FailedCell
-from directrank.data import make_ranking
 from pages import failed, plain_cell
 
 

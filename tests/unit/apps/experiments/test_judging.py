@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from directrank import QueryGroups, compare, load, make_ranking
-from directrank.apps.evaluation import evaluate
+from directrank import QueryGroups, compare, evaluate, load, make_ranking
 from directrank.apps.experiments import read_results
 from directrank.storage.names import slug
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from directrank.data import QueryGroups, make_ranking
+from directrank import make_ranking
+from directrank.data import QueryGroups
 from directrank.diagnostics import check_data
 from directrank.diagnostics.data_check import constant_score_ap, scan
 from directrank.errors import DataError, DataFormatError

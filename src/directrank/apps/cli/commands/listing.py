@@ -302,8 +302,8 @@ def _compiled_code() -> Finding:
 
 def _small_fit() -> Finding:
     from directrank.apps.evaluation import evaluate
-    from directrank.data import make_ranking
     from directrank.estimators import Regression
+    from directrank.testing import make_ranking
 
     started = time.perf_counter()
     try:
