@@ -296,7 +296,7 @@ def equal_scores(name: str, query: np.ndarray, scores: np.ndarray) -> list[str]:
     np.maximum.at(high, query, scores)
     if (low < high).any() or np.bincount(query).max() < 2:
         return []
-    return [f"{name}: {EQUAL}, so that values are means over all orders"]
+    return [f"{name}: {EQUAL}, so that values of the convention standard are means over all orders"]
 
 
 def read_run_table(path: Path, how: ReadOptions | None = None) -> Run:

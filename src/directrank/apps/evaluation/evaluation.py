@@ -332,8 +332,9 @@ class Evaluation(Tabular, Mapping[str, float]):
 
     def _title(self) -> str:
         tied = f"; the scores of every query are all equal (ties {self.ties})" * self.all_tied
+        noun = "query" if self.n_queries == 1 else "queries"
         return (
-            f"{self.n_queries} queries, {self.n_empty} of them without a relevant document; "
+            f"{self.n_queries} {noun}, {self.n_empty} of them without a relevant document; "
             f"convention {self.convention}{tied}"
         )
 

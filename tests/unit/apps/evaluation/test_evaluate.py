@@ -146,10 +146,12 @@ def test_the_text_says_that_all_scores_are_equal():
         assert found.all_tied == all_tied
     assert not evaluate([1, 0], [0.0, 0.0], [1, 2], measures="AP").all_tied
     grades, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.5}}
-    with pytest.warns(
-        UserWarning, match="^r: the scores of every query are all equal, so that values are means"
-    ):
-        evaluate_runs(grades, {"r": run}, measures="AP")
+    # By names of documents, as trec_eval, no value is a mean over orders.
+    line = "^r: the scores of every query are all equal, so that values of the convention standard are means"
+    for convention in ("standard", "trec_eval"):
+        with pytest.warns(UserWarning, match=line):
+            evaluate_runs(grades, {"r": run}, measures="AP", convention=convention)
+    assert repr(evaluate([1, 0], [1.0, 0.0], [1, 1], measures="AP")).startswith("1 query, 0 of them without")
 
 
 def test_mean_value_is_the_standard_convention():
