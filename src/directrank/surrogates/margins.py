@@ -271,9 +271,10 @@ def pair_margin(margin: str | Margin, width: float = 0.5) -> Margin:
     Raises ValueError naming the margins that exist; or if an object has no kernel of pairs.
     """
     margins = {"huber": lambda: Huber(width), "squared_hinge": SquaredHinge, "logistic": Logistic}
-    if isinstance(margin, str):
+    if not isinstance(margin, str):
+        if margin.form is None:
+            raise ValueError(f"this {margin.name} margin has no kernel of pairs; use {', '.join(margins)}")
+        return margin
+    if margin not in margins:
         check_choice("margin", margin, margins)
-        return margins[margin]()
-    if margin.form is None:
-        raise ValueError(f"this {margin.name} margin has no kernel of pairs; use {', '.join(margins)}")
-    return margin
+    return margins[margin]()

@@ -29,7 +29,6 @@ from directrank.surrogates import (
     gain_difference,
     label_difference,
 )
-from directrank.surrogates.margins import Huber, SquaredHinge
 
 
 @estimator
@@ -103,8 +102,7 @@ class RankSVM(LinearRanker):
         if self.margin == "hinge":
             solver = CuttingPlane(penalty=self.penalty, tolerance=GAP, max_iterations=self.max_iterations)
             return PairwiseHinge(**options), solver, Linear()
-        margin = Huber(self.width) if self.margin == "huber" else SquaredHinge()
-        surrogate = Pairwise(margin=margin, **options)
+        surrogate = Pairwise(margin=self.margin, width=self.width, **options)
         return surrogate, TruncatedNewton(penalty=self.penalty, max_iterations=self.max_iterations), Linear()
 
 
