@@ -18,6 +18,7 @@ raw values are not comparable between queries, after it. The medians are part of
 """
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -63,9 +64,9 @@ class Scaling:
 
     kind: Kind
     reason: str = ""
-    shift: np.ndarray = field(default_factory=lambda: np.empty(0))
-    factor: np.ndarray = field(default_factory=lambda: np.empty(0))
-    logarithm: np.ndarray = field(default_factory=lambda: np.empty(0))
+    shift: np.ndarray = field(default_factory=partial(np.empty, 0))
+    factor: np.ndarray = field(default_factory=partial(np.empty, 0))
+    logarithm: np.ndarray = field(default_factory=partial(np.empty, 0))
     fill: np.ndarray | None = None
     notes: list[str] = field(default_factory=list)
     #: What a ranker's parameter `scaling` may be.
