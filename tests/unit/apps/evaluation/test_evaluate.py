@@ -154,6 +154,14 @@ def test_the_text_says_that_all_scores_are_equal():
     assert repr(evaluate([1, 0], [1.0, 0.0], [1, 1], measures="AP")).startswith("1 query, 0 of them without")
 
 
+def test_a_value_has_every_name_of_its_measure():
+    grades, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.7}}
+    result = evaluate_runs(grades, {"r": run}, measures="map")
+    assert [result.mean("r", name, "standard") for name in ("map", "AP", "MAP")] == [0.5] * 3
+    with pytest.raises(ValueError, match="no measure is called 'mep'"):
+        result.mean("r", "mep", "standard")
+
+
 def test_mean_value_is_the_standard_convention():
     queries, order = group_rows(np.array(RELEVANCE, float), np.array(QID))
     inner = np.array(SCORES)[order]

@@ -304,7 +304,8 @@ class Comparison:
         It is also None where there is no such split: runs have no validation set.
         """
         cell = self.record(method, fold)
-        return None if cell is None else cell.values[convention].get(split, {}).get(measure)
+        name = measure if measure in self.measures else parse_measure(measure).name
+        return None if cell is None else cell.values[convention].get(split, {}).get(name)
 
     def mean(self, method: str, measure: str, convention: str, split: str = "test") -> float | None:
         """Return the plain mean of the folds' values; None if the method failed on any of them."""
