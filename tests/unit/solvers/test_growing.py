@@ -13,7 +13,7 @@ from directrank.measures import NDCG
 from directrank.scorers import Trees
 from directrank.scorers.set_trees import SetTrees
 from directrank.solvers import TreeBoosting
-from directrank.solvers.trees import columns
+from directrank.solvers.trees import columns, growing
 from directrank.solvers.trees.binning import binned
 from directrank.solvers.trees.derivatives import Derivatives, whole_numbers
 from directrank.solvers.trees.growing import HALF, LOWER, packed
@@ -253,6 +253,23 @@ def test_bins_hug_zero_and_end_between_values():
     codes = bins.tiles[0].view(np.uint8).reshape(4, 8)[:, :3]
     assert codes.tolist() == [[0, 0, 0], [1, 1, 3], [1, 2, 1], [2, 2, 2]]
     assert bins.medians.tolist() == [0.0, 3.0, 5.0]
+
+
+def test_a_threshold_between_neighbours_in_float32_is_the_smaller():
+    odd = np.nextafter(np.float32(1), np.float32(2))  # the middle rounds to the even one above
+    above = np.nextafter(odd, np.float32(2))
+    assert binned(np.array([[odd], [above]]), np.arange(2)).thresholds[0, 0] == odd
+
+
+def test_of_equal_gains_that_threads_find_the_first_is_taken():
+    empty = growing.Columns(np.zeros(8, np.uint64), np.zeros(0, np.uint64), np.zeros(9, int), np.ones(8, int))
+    growth = growing.space(empty, 8, 2)
+    growing.begin(growth, 8, 0)
+    first, second, third = (growth.of_thread() for _ in range(3))
+    for column, (of_thread, gain) in enumerate(((first, 1.0), (second, 2.0), (third, 2.0))):
+        of_thread.gain[0], of_thread.nodes[0, growing.COLUMN] = gain, column
+    growth.take_best([first, second, third])
+    assert (growth.gain[0], growth.nodes[0, growing.COLUMN]) == (2.0, 1)
 
 
 def collection(X, seed=0):
