@@ -171,7 +171,7 @@ def _spread_within_queries(objective: ObjectiveOracles, features: np.ndarray) ->
             total += weight * ((block - block.mean(axis=0)) ** 2).sum(axis=0)
             count += weight * len(block)
     spread = np.sqrt(total / count)
-    largest = np.abs(features).max(axis=0, initial=0.0)
+    largest = np.maximum(features.max(axis=0, initial=0.0), -features.min(axis=0, initial=0.0))
     return np.where(spread > 1e-7 * largest, spread, 0.0)
 
 

@@ -23,7 +23,7 @@ from directrank.solvers.sorting import DIGITS, MISSING, fill_keys, sort_by_digit
 
 CRITERIA = ("gini", "eta")
 #: Values of features that are sorted at a time.
-SORTED_AT_ONCE = 2**20
+SORTED_AT_ONCE = 2**18
 # A side with less than this share of the weights is rounding.
 LEAST_SHARE = 1e-12
 # Merits this close are equal but for rounding, which depends on the order of rows: the first one is chosen.

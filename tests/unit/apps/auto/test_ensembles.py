@@ -439,7 +439,8 @@ def test_a_fit_needs_little_more_than_two_copies_of_the_features():
     rng = np.random.default_rng(0)
     X = rng.normal(0.0, 5.0, (40_000, 50)).astype(np.float32)
     groups = QueryGroups(X, X[:, 0] > 5.0, np.arange(40_000) // 50)
-    auto = AutoRanker(members="ranksvm(penalty=0.1),trees-xendcg(rounds=1,leaves=7,learning_rate=0.1)")
+    trees = "trees-xendcg(rounds=1,leaves=7,learning_rate=0.1)"
+    auto = AutoRanker(members=f"ranksvm(penalty=0.1),coordinate-ascent(P@1,cycles=1,runs=1),{trees}")
     auto.fit(groups)  # Compiles kernels, which takes memory.
     tracemalloc.start()
     try:
