@@ -254,6 +254,17 @@ def test_help_imports_nothing_heavy():
     assert shown.stdout.splitlines()[-1] == "[]"
 
 
+def test_python_fits_arrays_without_scikit_learn():
+    """Its import takes longer than a fit; arrays that are right need none of its checks."""
+    script = (
+        "import sys, numpy as np, directrank; X, y = np.eye(6), np.array([0, 1, 2, 0, 1, 0]); "
+        "directrank.RankSVM().fit(X, y, qid=[1, 1, 1, 2, 2, 2]).score(X, y, qid=[1, 1, 1, 2, 2, 2]); "
+        "print([m for m in ('sklearn', 'pandas', 'scipy.stats') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_import_is_lazy():
     script = "import sys, directrank; print([m for m in ('numpy', 'numba', 'sklearn') if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

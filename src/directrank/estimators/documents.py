@@ -326,16 +326,27 @@ def rows_of(chosen, n_docs: int) -> np.ndarray:
 
 
 def validated(
-    ranker: FittedRanker, X, training: bool, dtype: object = np.float32, *, finite: bool = True
-) -> np.ndarray:
-    """Return X as scikit-learn checks it; the first cell that is no number is named."""
-    from sklearn.utils.validation import validate_data
+    ranker: FittedRanker, X, training: bool, dtype: Any = np.float32, *, finite: bool = True
+) -> Any:
+    """Return X as scikit-learn checks it; the first cell that is no number is named.
 
-    options: Any = {"dtype": dtype, "order": "C", "ensure_all_finite": "allow-nan" if finite else False}
+    Arrays that are right are seen to be so without scikit-learn, whose import takes longer than most fits.
+    """
     if not training and getattr(X, "shape", ())[:1] == (0,):
         raise DataError("X has no rows; expected the features of one document or more")
     trained = not training and hasattr(ranker, "feature_names_in_")
-    numbers: Any = as_numbers(X, dtype) if type(X) is np.ndarray else numeric(X, dtype, trained=trained)
-    with np.errstate(over="ignore"):  # Numbers beyond the type are refused as infinite.
-        checked: Any = validate_data(ranker, numbers, reset=training, **options)
-    return checked
+    is_array = type(X) is np.ndarray
+    numbers: Any = as_numbers(X, dtype) if is_array else numeric(X, dtype, trained=trained)
+    with np.errstate(over="ignore", invalid="ignore"):  # Numbers beyond the type are refused as infinite.
+        if is_array and numbers.ndim == 2 and numbers.size and not trained:
+            n_features = numbers.shape[1]
+            if training:
+                ranker.n_features_in_ = n_features
+                vars(ranker).pop("feature_names_in_", None)
+            checked = np.ascontiguousarray(numbers, dtype)
+            if ranker.n_features_in_ == n_features and (not finite or np.isfinite(checked.sum())):
+                return checked
+        from sklearn.utils.validation import validate_data
+
+        options: Any = {"dtype": dtype, "order": "C", "ensure_all_finite": "allow-nan" if finite else False}
+        return validate_data(ranker, numbers, reset=training, **options)

@@ -151,6 +151,8 @@ def checked_target(y) -> np.ndarray:
             "A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=4
         )
         column = column.ravel()
+    if column.ndim == 1 and column.size and column.dtype.kind in "biuf":
+        return column.astype(np.float64, copy=False)
     from sklearn.utils import check_array
 
     numeric: Any = np.float64  # scikit-learn's stub knows names of types only
