@@ -1,6 +1,8 @@
 """Options of the commands: help, errors in the words that were typed, targets, settings and grids."""
 
 import csv
+import subprocess
+import sys
 from collections.abc import Sequence
 from inspect import signature
 from pathlib import Path
@@ -156,6 +158,16 @@ def test_the_lines_of_a_docstring_declare_arguments_and_options():
     assert [each.metavar for each in declared[:5]] == ["DATA", "[MORE…]", "N", "FILE", "A,B"]
     with pytest.raises(typer.BadParameter, match="the name is empty"):
         declared[3].parser("")
+
+
+def test_options_are_those_of_the_source_where_python_removes_docstrings():
+    words = [sys.executable, "-OO", "-m", "directrank", "features", "--help"]
+    printed, usual = (
+        subprocess.run(each, capture_output=True, text=True, check=True).stdout
+        for each in (words, [words[0], *words[2:]])
+    )
+    assert printed == usual
+    assert "--out" in printed
 
 
 def test_a_line_about_no_parameter_is_a_mistake():

@@ -7,11 +7,13 @@ behind it. Options that several commands have are annotated with their declarati
 
 import os
 import re
+from ast import get_docstring, parse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, fields, is_dataclass
 from functools import wraps
-from inspect import Parameter, getdoc, signature
+from inspect import Parameter, getdoc, getsource, signature
 from pathlib import Path
+from textwrap import dedent
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
@@ -83,7 +85,8 @@ def _declared(command: Callable[..., Any]) -> tuple[str, list[Parameter]]:
 
     Arguments have lines in their order, options that of the parameter which their first long flag names.
     """
-    text = getdoc(command) or ""
+    # `python -OO` removes docstrings.
+    text = getdoc(command) or get_docstring(parse(dedent(getsource(command))).body[0]) or ""  # pyright: ignore[reportArgumentType]
     metavars, flags = [], {}
     for head, sentence in _LINE.findall(text):
         declaration = head, re.sub(r"\s+", " ", sentence).replace(" [default", "  [default")

@@ -362,7 +362,8 @@ class Difference:
     effective_queries : float
         The number of queries of equal numbers of pages that tell as much.
     skewness : float
-        That of what queries add to the difference.
+        That of the difference, times the root of `effective_queries`; where propensities have no errors, that
+        of what queries add.
     """
 
     name: str
@@ -554,11 +555,11 @@ class Earnings:
             if influence is not None and others is not None:
                 of_query += influence @ gradient
                 carried = float(((others @ gradient) ** 2).sum())
-            squares = float((of_query**2).sum())
-            by_queries = squares + carried
+            by_queries = float((of_query**2).sum()) + carried
             if propensities.replicates is not None:
                 by_queries = by_sessions = _jackknife(log, propensities, change, how, clip, predicted)
             effective_queries = pages.sum() ** 2 / (pages**2).sum()
+            skewness = (of_query**3).sum() / max(by_queries**1.5, 1e-300) * effective_queries**0.5
             by_queries *= effective_queries / max(effective_queries - 1.0, 1e-9)
             size = np.abs(x) @ cells.clicks
             rows.append(
@@ -570,8 +571,7 @@ class Earnings:
                     float(change @ naive.label), float(size**2 / max(x**2 @ cells.clicks, 1e-300)),
                     float(np.abs(x)[cells.clicks > 0].max(initial=0.0) / max(size, 1e-300)), unseen[name],
                     credit.clipped, absent[name], tuple(propensities.doubts()),
-                    float(effective_queries),
-                    float((of_query**3).sum() / max(squares**1.5, 1e-300) * effective_queries**0.5),
+                    float(effective_queries), float(skewness),
                 )
             )  # fmt: skip
         return rows

@@ -106,13 +106,18 @@ def test_a_difference_by_hand():
 
 
 def test_the_skewness_is_that_of_what_queries_add():
-    clicks = (2, 5, 3, 9)  # of a, shown first; b has 1 click a query
+    clicks = (2, 5, 3, 9, 4)  # of a, shown first; b has 1 click a query
     rows = [(f"q{q}", d, k, 10, c) for q, a in enumerate(clicks) for d, k, c in (("a", 1, a), ("b", 2, 1))]
     log = ClickLog.of_counts(*map(list, zip(*rows, strict=True)))
-    turned = {f"q{q}": {"a": 0.0, "b": 1.0} for q in range(4)}
+    turned = {f"q{q}": {"a": 0.0, "b": 1.0} for q in range(5)}
     (row,) = evaluate_clicks(log, known(1.0, 1.0), {"turned": turned})
     assert row.skewness == pytest.approx(skew([1 - a for a in clicks]))
     assert row.difference < 0
+    # Errors of propensities are no skewness: they add to the variance alone.
+    uncertain = replace(known(1.0, 1.0), covariance=np.diag([0.0, 4.0]))
+    (other,) = evaluate_clicks(log, uncertain, {"turned": turned})
+    assert other.skewness == pytest.approx(row.skewness * (row.error / other.error) ** 3)
+    assert other.error > 1.1 * row.error
 
 
 def test_errors_of_propensities_are_carried():

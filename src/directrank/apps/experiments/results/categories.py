@@ -33,7 +33,7 @@ class CategoryMean:
     measure, run, category : str
     queries : int
     mean, low, high : float
-        The mean of the measure and its 95 % interval, a percentile bootstrap over queries.
+        The mean of the measure and its 95 % interval, an expanded percentile bootstrap over queries.
     difference, p : float or None
         The mean difference to the baseline, and its p-value of the randomisation test, adjusted by Holm for
         the categories; None without a baseline, and for the baseline itself.
