@@ -423,7 +423,7 @@ def _plain(trees: SetTrees, n_features: int, sets: dict[tuple[int, ...], int]) -
             "the model of a library has trees with splits on sets of categories, which the engines' formats "
             "cannot represent; approximate it by trees (--distil DATA, in Python distil=)"
         )
-    ends, place = np.append(trees.start[1:], len(trees.words)), np.arange(n_features)
+    ends, place = np.append(trees.start, len(trees.words))[1:], np.arange(n_features)
     for source, width, start, end in zip(trees.source, trees.width, trees.start, ends, strict=True):
         bits = np.unpackbits(trees.words[start:end].view(np.uint8), bitorder="little")
         members = tuple((source + np.flatnonzero(bits[:width])).tolist())

@@ -16,12 +16,14 @@ from directrank.data.groups import QueryGroups
 from directrank.errors import ChangedOrderError, ExportError
 from directrank.estimators.documents import names_of_columns
 from directrank.scorers import Additive, Linear, LogLinear, Trees, stump
+from directrank.scorers.set_trees import SetTrees
 from unit.apps.engines.rankers_of_every_kind import (
     FILL,
     N_FEATURES,
     NAMES,
     SLOW,
     WEIGHTS,
+    forest,
     of_targets,
     ranker,
     rankers,
@@ -136,6 +138,13 @@ def test_names_that_an_engine_refuses_are_known_without_its_file(names, refusing
     assert {target for target, reason in refusals(model).items() if reason} == refusing | trees
     assert refusals(model) == tried(model)
     model = ranker(Linear(np.array([0.0, 1.0, 0.0, 0.0])), names)
+    assert refusals(model) == tried(model)
+
+
+def test_trees_that_divide_no_set_of_categories_are_written():
+    plain = forest(3, depth=1)
+    model = ranker(SetTrees.joined([plain], N_FEATURES), ("a", "b", "c", "d"))
+    assert refusals(model) == refusals(ranker(plain, ("a", "b", "c", "d")))
     assert refusals(model) == tried(model)
 
 
