@@ -642,7 +642,6 @@ class Ranker(SklearnInterface, OtherNames):
         """Return the surrogate, the solver and the scorer that `fit` uses."""
         if self.surrogate is None or self.solver is None:
             raise TypeError("Ranker needs a surrogate and a solver; or use a named method such as ApproxRank")
-        check_choice("scaling", self.scaling, (*Scaling.choices, None))
         return self.surrogate, self.solver, self.scorer or default_scorer(self.solver.trains)
 
     def idle_parameters(self) -> Collection[str]:
@@ -708,6 +707,8 @@ class Ranker(SklearnInterface, OtherNames):
     def _selection_measure(self, surrogate, solver, scorer, queries: Queries | None = None):
         """Return the measure that chooses among iterates; check first that the solver fits the surrogate."""
         check_fit(surrogate, solver, SOLVERS, scorer, SCORERS)
+        if self.scaling not in (*Scaling.choices, None):
+            check_choice("scaling", self.scaling, Scaling.choices)
         if type(scorer) is not Linear and self.scaling not in ("auto", "none", None):
             raise ValueError(f"scaling={self.scaling!r} needs a linear scorer, not {scorer!r}: omit scaling")
         if self.select_by is not None:

@@ -94,6 +94,21 @@ def test_composed_rankers_scale_where_their_scorer_is_linear():
         Ranker(Fidelity(), DocumentBoosting(rounds=2), scaling="log").fit(groups)
 
 
+class Composed(Ranker):
+    """A ranker of a user, whose parts are not parameters."""
+
+    def components(self):
+        return SquaredError(), ClosedForm(), Linear()
+
+
+@pytest.mark.parametrize("ranker", [Ranker(SquaredError(), ClosedForm()), Composed()])
+def test_an_unknown_scaling_is_refused_before_features_are_left_as_they_are(ranker):
+    for scaling in ("Standard", "minmax", 3):
+        with pytest.raises(ValueError, match=f"^scaling must be one of .*, not {scaling!r}$"):
+            clone(ranker).set_params(scaling=scaling).fit(collection())
+    assert clone(ranker).set_params(scaling=None).fit(collection()).scaling_ == "none"
+
+
 def test_only_training_features_decide():
     """A validation set of other sizes changes no scaling."""
     groups, other = collection(), collection(1)
