@@ -713,6 +713,8 @@ class Solver(Protocol):
     #: Whether it reads features by sums over shards alone (`ObjectiveOracles.over_shards`) and by columns, so
     #: that they may be in other processes. Its parameters may decide that.
     sums_over_shards: bool = False
+    #: Whether it passes over features and the objective together, block by block.
+    streams: ClassVar[bool] = True
 
     def n_evaluations(self, n_features: int) -> int:
         """Return about how often training evaluates the surrogate on all queries."""

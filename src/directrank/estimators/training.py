@@ -27,6 +27,7 @@ from directrank.data.queries import Queries
 from directrank.errors import DataError
 from directrank.estimators.rounds import ALL, FEW, held_out, mean_curve
 from directrank.features import one_blas_thread
+from directrank.features.shards import cut_by_documents
 from directrank.features.sharing import once
 from directrank.features.statistics import deviations_in_queries
 from directrank.measures import mean_values
@@ -151,7 +152,8 @@ def train(components: Components, request: Request) -> Fit:
     n_threads = useful_threads(work, len(groups.shards), components.n_threads)
     work = work if weights is None else work * (weights > 0)
     refuse_long_lists(components.name, work, components.solver, queries, groups.n_features)
-    objective_of = partial(Objective, surrogate, queries, groups.shards, n_threads=n_threads, workers=workers)
+    shards = groups.shards if components.solver.streams else cut_by_documents(groups.shards, queries.indptr)
+    objective_of = partial(Objective, surrogate, queries, shards, n_threads=n_threads, workers=workers)
     objective = objective_of(weights=weights)
     with phase("scaling"):
         scaling, scaled = scaled_request(components.scaling, components.scorer, request, n_threads)

@@ -27,6 +27,7 @@ __all__ = [
     "Block",
     "Shard",
     "added_up",
+    "cut_by_documents",
     "map_in_order",
     "results_in_order",
     "shard_count",
@@ -39,6 +40,8 @@ SHARD_BYTES = 2**20
 MAX_SHARDS = 64
 # The documents of a block, and their scores and gradients, stay in the processor's cache between passes.
 BLOCK_BYTES = 2**20
+#: Documents of a run of shards, for work that reads no features; a block has up to twice as many.
+DOCUMENTS_OF_RUN = 2**12
 #: File in which Linux gives the share of processors of a container: "quota period", or "max period".
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
@@ -95,6 +98,20 @@ def make_shards(indptr: np.ndarray, n_features: int) -> tuple[Shard, ...]:
         for a, b in pairwise(starts)
         if b > a
     )
+
+
+def cut_by_documents(shards: tuple[Shard, ...], indptr: np.ndarray) -> tuple[Shard, ...]:
+    """Return runs of shards for work that reads no features: blocks of thousands of documents.
+
+    One shard stays as it is, and several stay two or more.
+    """
+    if len(shards) == 1:
+        return shards
+    count = max(2, min(len(shards), int(indptr[-1]) // DOCUMENTS_OF_RUN))
+    runs = [shards[some[0] : some[-1] + 1] for some in np.array_split(np.arange(len(shards)), count)]
+    ends = [(run[0].first_query, run[-1].last_query, run[0].first_row, run[-1].last_row) for run in runs]
+    width = BLOCK_BYTES // (8 * DOCUMENTS_OF_RUN)
+    return tuple(Shard(*each, _blocks(indptr, each[0], each[1], width)) for each in ends)
 
 
 def _blocks(indptr: np.ndarray, start: int, stop: int, n_features: int) -> tuple[Block, ...]:

@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from directrank.features import shards
-from directrank.features.shards import BLOCK_BYTES, make_shards, map_in_order, results_in_order, shard_count
+from directrank.features.shards import (
+    BLOCK_BYTES,
+    cut_by_documents,
+    make_shards,
+    map_in_order,
+    results_in_order,
+    shard_count,
+)
 
 
 def indptr_of(sizes) -> np.ndarray:
@@ -99,3 +106,26 @@ def test_rows_of_mapped_files_are_dropped_after_each_shard(mapped, expected, mon
     monkeypatch.setattr(shards, "relieve", lambda: dropped.append(1))
     assert map_in_order(len, ["a", "bc", ""]) == [1, 2, 0]
     assert len(dropped) == expected
+
+
+@pytest.mark.parametrize(
+    "sizes", [np.full(1000, 100), np.full(200_000, 10), np.array([5, 30_000, 7, 20_000])]
+)
+def test_work_without_features_is_cut_into_runs_of_thousands_of_documents(sizes):
+    indptr = np.append(0, np.cumsum(sizes))
+    every = make_shards(indptr, 136)
+    runs = cut_by_documents(every, indptr)
+    edges = [run.first_query for run in runs]
+    assert edges[0] == 0
+    assert edges == sorted(set(edges) & {shard.first_query for shard in every})
+    assert 2 <= len(runs) == max(2, min(len(every), indptr[-1] // 4096))
+    blocks = [block for run in runs for block in run.blocks]
+    assert [block.last_query for block in blocks] == [*(b.first_query for b in blocks[1:]), len(sizes)]
+    assert all(indptr[b.first_query] == b.first_row and indptr[b.last_query] == b.last_row for b in blocks)
+    assert all(b.last_row - b.first_row <= 8192 for b in blocks if b.last_query - b.first_query > 1)
+
+
+def test_one_shard_is_not_cut_anew():
+    indptr = np.arange(0, 1001, 10)
+    every = make_shards(indptr, 5)
+    assert cut_by_documents(every, indptr) is every

@@ -99,6 +99,7 @@ class TreeBoosting(Solver):
     uses = frozenset({Reweighable})
     trains = Trees
     sums_over_shards = True
+    streams = False
 
     def __init__(
         self, *, rounds=500, keep="best", patience=None, learning_rate=0.1, leaves=None, depth=None,
