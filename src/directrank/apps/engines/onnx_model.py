@@ -130,7 +130,7 @@ def scores(content: bytes, documents: Documents) -> np.ndarray:
 
 TARGET = Target(
     "onnx",
-    "ONNX in float32, trees of `ai.onnx.ml` 3 (`pip install '.[onnx]'`)",
+    "ONNX in float32, trees of `ai.onnx.ml` 3 (extra `onnx`)",
     write,
     scores,
     "onnxruntime",
