@@ -109,7 +109,7 @@ def test_rows_of_mapped_files_are_dropped_after_each_shard(mapped, expected, mon
 
 
 @pytest.mark.parametrize(
-    "sizes", [np.full(1000, 100), np.full(200_000, 10), np.array([5, 30_000, 7, 20_000])]
+    "sizes", [np.full(1000, 100), np.full(40, 100), np.full(200_000, 10), np.array([5, 30_000, 7, 20_000])]
 )
 def test_work_without_features_is_cut_into_runs_of_thousands_of_documents(sizes):
     indptr = np.append(0, np.cumsum(sizes))

@@ -95,8 +95,8 @@ class Growth(NamedTuple):
 
     def of_thread(self) -> "Growth":
         """Return a growth whose search writes no splits of this one, nor its scratch."""
-        own = "nodes", "gain", "room", "gains"
-        return self._replace(**{name: getattr(self, name).copy() for name in own})
+        arrays = "nodes", "gain", "room", "gains"
+        return self._replace(**{name: getattr(self, name).copy() for name in arrays})
 
     def take_best(self, of_threads: "list[Growth]") -> None:
         """Write the best splits that threads have found, in the order of their columns."""
