@@ -36,7 +36,7 @@ def test_the_number_of_features_is_that_of_training(ranker, n_features):
 
 def test_an_array_has_no_names_of_features_before_it():
     ranker = RankSVM().fit(pandas.DataFrame(X, columns=list("abc")), Y, qid=QID)
-    assert ranker.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert vars(ranker)["feature_names_in_"].tolist() == ["a", "b", "c"]
     assert not hasattr(ranker.fit(X[:, :2], Y, qid=QID), "feature_names_in_")
     assert ranker.n_features_in_ == 2
 
