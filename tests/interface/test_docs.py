@@ -56,6 +56,15 @@ def test_commands_shown_can_be_parsed(page, monkeypatch):
         group.commands[name].make_context(name, words).close()
 
 
+# One of the two engines of opensearch.md is in use.
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name != "opensearch.md"], ids=lambda page: page.name
+)
+def test_no_store_that_a_page_makes_is_overwritten(page):
+    stores = [words[words.index("-o") + 1] for name, *words in commands(page) if name == "convert"]
+    assert len({*stores}) == len(stores)
+
+
 @pytest.mark.parametrize("scaling", ["log", "standard", "none"])
 def test_scores_of_a_scaled_model_by_hand(scaling):
     made = make_ranking(20, 8, 4, random_state=0)

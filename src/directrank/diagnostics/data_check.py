@@ -15,6 +15,7 @@ from directrank.data.encoding import Encoding, encoded, encoding_of
 from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.queries import Queries
 from directrank.data.sampling import sampling_note
+from directrank.features.rounding import rounding_steps
 from directrank.features.statistics import ColumnStatistics, column_statistics, missing_counts
 from directrank.kernels.compile import kernel
 from directrank.measures import AP
@@ -34,8 +35,6 @@ MATERIAL_DIFFERENCE, STANDARD_ERRORS = 0.02, 3.0
 
 #: Fewer queries than this, each with more documents than this on average, are hardly queries.
 FEW_QUERIES, MANY_DOCUMENTS = 10, 500
-#: Large values of a feature that are within so many steps of float32 are hardly told apart.
-FEW_STEPS = 1000
 #: Kinds of findings, the gravest first: those that make every result wrong, those that bias it, those that
 #: waste queries or features, and those that methods take care of.
 GRAVITY = (
@@ -357,11 +356,9 @@ def _features(scanned: Scan, groups: QueryGroups) -> list[Finding]:
 
 def _scale(groups: QueryGroups) -> list[Finding]:
     statistics = column_statistics(groups.source, np.full(groups.n_features, False))
-    size = np.maximum(np.abs(statistics.smallest), np.abs(statistics.largest))
-    step = np.spacing(size.astype(np.float32))
-    few = (step > 1.0) & (statistics.largest - statistics.smallest < FEW_STEPS * step)
+    steps = rounding_steps(statistics.smallest, statistics.largest)
     rounded = [
-        f"{feature_name(groups, k)} to multiples of {step[k]:.0f}" for k in np.flatnonzero(few).tolist()
+        f"{feature_name(groups, k)} to multiples of {steps[k]:.0f}" for k in np.flatnonzero(steps).tolist()
     ]
     sentence = "{} so large and close together that float32 rounds them ({}): subtract a constant."
     words = ("feature has values", "features have values")

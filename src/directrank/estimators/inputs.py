@@ -17,7 +17,7 @@ from directrank.data.grouping import as_grades, checked_relevance, id_array, que
 from directrank.data.groups import QueryGroups, as_groups
 from directrank.data.memory import as_dense
 from directrank.data.supervision import SUPERVISION
-from directrank.errors import DataError
+from directrank.errors import DataError, listed
 from directrank.estimators.documents import (
     FittedRanker,
     as_in_training,
@@ -26,6 +26,7 @@ from directrank.estimators.documents import (
     validated,
     with_missing_as_in_training,
 )
+from directrank.features.rounding import rounded_features
 
 #: The most rows that `fit`, and `score`, take as one query if qid is missing: as many as scikit-learn's own
 #: checks use. Its functions score without qid, and say nothing, unless metadata routing is enabled.
@@ -41,8 +42,8 @@ HOW_TO_PASS_QID = (
 MOST_COPIES = 100_000
 #: Packages between the user's code and the check: their lines are no call sites.
 INNER_PACKAGES = {"directrank", "sklearn", "joblib"}
-#: Call sites that have been warned. Python's own record is lost whenever scikit-learn changes its filters.
-WARNED: set[tuple[str, int]] = set()
+#: What has been warned of, and where. Python's own record is lost whenever scikit-learn changes its filters.
+WARNED: set[tuple[str, str, int]] = set()
 
 
 class Rows(NamedTuple):
@@ -78,7 +79,7 @@ def qid_of_rows(qid, group, n_docs: int, most: int) -> np.ndarray:
         return np.repeat(np.arange(len(sizes)), sizes)
     if n_docs > most:
         raise DataError(f"qid is missing for {n_docs:,} rows: {HOW_TO_PASS_QID}")
-    _warn_of_one_query()
+    _warn_once("qid is missing", f": all rows are taken as one query; {HOW_TO_PASS_QID}")
     return np.zeros(n_docs, dtype=np.int64)
 
 
@@ -107,18 +108,28 @@ def _warn_of_ids(columns: Sequence[str] | None) -> None:
             )
 
 
-def _warn_of_one_query() -> None:
-    """Warn once per call site in the user's code."""
+def _warn_of_rounding(groups: QueryGroups) -> None:
+    """Warn of features that float32 rounds, as `check_data` reports them."""
+    names = groups.feature_names or [f"feature {k + 1}" for k in range(groups.n_features)]
+    steps = rounded_features(groups.features)
+    if rounded := [f"{names[k]} to multiples of {step:.0f}" for k, step in steps.items()]:
+        _warn_once(
+            "X has values so large and close together that float32 rounds them",
+            f" ({listed(rounded)}): subtract a constant",
+        )
+
+
+def _warn_once(subject: str, rest: str) -> None:
+    """Warn once of a subject per call site in the user's code."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_back is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] not in INNER_PACKAGES:
             break
         frame, level = frame.f_back, level + 1
-    site = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-    if site not in WARNED:
-        message = f"qid is missing: all rows are taken as one query; {HOW_TO_PASS_QID}"
-        warnings.warn(message, UserWarning, stacklevel=level)
-        WARNED.add(site)
+    file, line = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+    if (subject, file, line) not in WARNED:
+        warnings.warn(subject + rest, UserWarning, stacklevel=level)
+        WARNED.add((subject, file, line))
 
 
 def validation_rows(eval_set, eval_qid, eval_group) -> Rows:
@@ -292,4 +303,6 @@ def grouped_rows(
         features, target, names, feature_names=getattr(ranker, "feature_names_in_", None),
         categories=categories, overwrite_X=overwrite_X,
     )  # fmt: skip
+    if training:
+        _warn_of_rounding(groups)
     return groups, weight

@@ -4,7 +4,7 @@ import numpy as np
 import pandas
 import pytest
 
-from directrank import RankSVM
+from directrank import QueryGroups, RankSVM, Regression, check_data
 
 X, Y, QID = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 3, np.arange(12) // 6
 
@@ -51,3 +51,50 @@ def test_arrays_of_other_layouts_and_types_are_the_same_numbers(ranker):
         whole[::-1][::-1],
     ):
         np.testing.assert_array_equal(ranker.predict(other), scores)
+
+
+def seconds_since_1970():
+    # From 2^30 to 2^31 float32 has the multiples of 2^7 alone.
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    X[:, 1] = 1.7e9 + np.arange(40)
+    return X, np.arange(40) % 3, np.repeat(np.arange(4), 10)
+
+
+def test_an_array_whose_numbers_float32_rounds_is_remarked_once(recwarn):
+    X, y, qid = seconds_since_1970()
+    for _ in range(2):
+        Regression().fit(X, y, qid=qid)
+    (seen,) = recwarn.list
+    assert "float32 rounds them (feature 2 to multiples of 128): subtract a constant" in str(seen.message)
+    assert seen.filename == __file__
+    check = check_data(QueryGroups(X, y, qid))
+    (finding,) = (each for each in check.findings if each.code == "rounded_features")
+    assert "feature 2 to multiples of 128" in finding.message
+
+
+def test_the_column_of_a_frame_that_float32_rounds_has_its_name():
+    X, y, qid = seconds_since_1970()
+    with pytest.warns(UserWarning, match=r"\(time to multiples of 128\)"):
+        Regression().fit(pandas.DataFrame(X, columns=["a", "time", "b"]), y, qid=qid)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        np.arange(40.0),
+        2.0**24 - 1 - np.arange(40),  # every whole number to 2^24 is one of float32
+        1e9 * np.arange(40),  # rounded, and far apart
+        np.full(40, np.nan),
+    ],
+)
+def test_numbers_that_float32_tells_apart_are_not_remarked(times):
+    X, y, qid = seconds_since_1970()
+    X[:, 1] = times
+    Regression().fit(X, y, qid=qid)
+
+
+def test_a_feature_that_is_large_where_it_is_not_missing_is_remarked():
+    X, y, qid = seconds_since_1970()
+    X[::2, 1] = np.nan
+    with pytest.warns(UserWarning, match="float32 rounds them"):
+        Regression().fit(X, y, qid=qid)

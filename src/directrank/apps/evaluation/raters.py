@@ -39,6 +39,9 @@ class Disagreement(NamedTuple):
 class Agreement:
     """The agreement of two sets of judgments.
 
+    Intervals are plain percentiles of the bootstrap over queries. Those of means are wider where queries are
+    few (`bootstrap_interval`), by a factor that is of means alone: κ, α and τ are none.
+
     Attributes
     ----------
     n_queries, n_documents : int

@@ -209,7 +209,7 @@ def tune(
     queries that they are learned from. The gain is that of weights from four fifths of the queries on the
     other fifth, and it is shown where the lower end of its 90 % interval, of Student's paired t-test, is
     above 0: by chance in at most one of 20. Intervals of weights are of the learned ones, before they are
-    drawn towards the start.
+    drawn towards the start: plain percentiles of the bootstrap over queries, because weights are no means.
 
     Examples
     --------
