@@ -272,6 +272,37 @@ def test_of_equal_gains_that_threads_find_the_first_is_taken():
     assert (growth.gain[0], growth.nodes[0, growing.COLUMN]) == (2.0, 1)
 
 
+@pytest.fixture
+def threads(monkeypatch):
+    """Two threads divide columns by tiles of eight, however few documents there are."""
+    for name, value in (("shard_count", lambda *_: 64), ("SHARDS_A_THREAD", 1), ("VALUES_A_THREAD", 0)):
+        monkeypatch.setattr(f"directrank.solvers.trees.tree_boosting.{name}", value)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_equal_columns_the_first_is_taken_on_any_number_of_threads(threads, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 8))
+    g = rng.normal(size=400) + rng.normal() + 2.0 * rng.normal() * X[:, 0]
+    for n_threads in (1, 2):
+        tree, _ = grown(np.hstack((X, X, X)), g, np.ones(400), n_threads=n_threads)
+        assert np.count_nonzero(tree.left >= 0) == 30
+        assert tree.feature.max() < 8
+
+
+def test_categories_that_gain_nothing_are_closed_on_any_number_of_threads(threads):
+    """Both categories have the mean 1.5; inside each half of the first column they differ."""
+    code, half = np.tile([0, 1], 400), np.repeat([0, 1], 400)
+    y = np.array([[0.0, 1.0], [3.0, 2.0]])[half, code]
+    X = np.column_stack((half, np.random.default_rng(0).normal(size=(800, 7)), one_hot(code, 2)))
+    scorer = SetTrees(source=np.array([8], np.int32), width=np.array([2], np.int32))
+    for n_threads in (1, 2):
+        tree, _ = grown(X, -y, np.ones(800), scorer, leaves=4, n_threads=n_threads)
+        assert tree.feature[0] == 0
+        assert tree.gain[0] == pytest.approx(400 * (0.5**2 + 2.5**2) - 800 * 1.5**2)
+        assert tree.feature.max() < 8
+
+
 def collection(X, seed=0):
     rng = np.random.default_rng(seed)
     return QueryGroups(X, rng.integers(0, 3, len(X)), np.arange(len(X)) // 10)

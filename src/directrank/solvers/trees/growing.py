@@ -73,6 +73,9 @@ class Limits(NamedTuple):
     documents: int  # least number in a leaf, by their curvature
     penalty: float
     common: float  # least of a category in a set, and what is added to it when categories are ordered
+    #: 1 if columns of a leaf are compared by their gains, which are rounded: of equal ones any may be taken;
+    #: 0 if by G_A² / (H_A + λ) + G_B² / (H_B + λ), exactly: threads may then divide the columns.
+    subtracted: float
 
 
 class Growth(NamedTuple):
@@ -83,7 +86,7 @@ class Growth(NamedTuple):
 
     state: np.ndarray  # int64 (5,)
     nodes: np.ndarray  # int64 (n_nodes, WORDS + 4)
-    gain: np.ndarray  # float64 (n_nodes,): of a node's best split
+    gain: np.ndarray  # float64 (n_nodes,): of a node's best split; see `Limits.subtracted`
     closed: np.ndarray  # bool (n_nodes, n_columns): columns on which no split gains anything
     rows: np.ndarray  # uint32 (n_docs,)
     spare: np.ndarray  # uint32 (n_docs,)
@@ -183,10 +186,13 @@ def best_leaf(growth, columns, limits):
     state, nodes, gain, goes, left_total = growth.state, growth.nodes, growth.gain, growth.goes, np.int64(0)
     best, most = np.int64(-1), 0.0
     for node in range(state[NODES]):
-        if nodes[node, CHILD] < 0 and gain[node] > most:
-            best, most = node, gain[node]
+        if nodes[node, CHILD] < 0 and gain[node] > 0.0:
+            gained = gain[node] - (1.0 - limits.subtracted) * _alone(nodes[node, TOTAL], limits)
+            if gained > most:
+                best, most = node, gained
     if best < 0 or state[LEAVES] >= limits.leaves:
         return np.int64(-1), left_total
+    gain[best] = most
     leaf = nodes[best]
     column, last, to_left = leaf[COLUMN], leaf[BIN], leaf[TO_LEFT]
     sums = growth.sums[leaf[SLOT], columns.start[column] : columns.start[column + 1]]
@@ -343,6 +349,13 @@ def _add_words(words, offset, stride, rows, numbers, start, sums):
 
 
 @inline_kernel
+def _alone(total, limits):
+    """Return G² / (H + λ) of a leaf that is not split."""
+    G, H = np.float64(total >> HALF), np.float64(total & LOWER)
+    return G * G / (H + limits.penalty)
+
+
+@inline_kernel
 def _best_of(columns, column, sums, leaf, limits, least_gain, room, gains):
     """Write a column's best split of a node; return its gain, and whether no split gains anything.
 
@@ -351,21 +364,21 @@ def _best_of(columns, column, sums, leaf, limits, least_gain, room, gains):
     n_docs, G, H = leaf[END] - leaf[BEGIN], np.float64(leaf[TOTAL] >> HALF), np.float64(leaf[TOTAL] & LOWER)
     if 2.0 * limits.curvature > H:
         return 0.0, False
-    of_leaf = G * G / (H + limits.penalty)
-    lowest, bound = of_leaf * (1.0 + ROUNDING), of_leaf + least_gain
+    of_leaf = _alone(leaf[TOTAL], limits)
+    lowest, bound = of_leaf * (1.0 + ROUNDING), limits.subtracted * of_leaf + least_gain
     if lowest > bound:
         bound = lowest
     best, most = best_division(
         columns, column, sums, n_docs, n_docs / H, G, H, limits, bound, room, gains, leaf
     )
-    return best - of_leaf if best > bound else 0.0, most <= lowest
+    return best - limits.subtracted * of_leaf if best > bound else 0.0, most <= lowest
 
 
 @by_type
 def best_division(columns, column, sums, n_docs, of_one, G, H, limits, bound, room, gains, split):
-    """Write the best division of a node by a column; return what it and the best of all gain.
+    """Write the best division of a node by a column, if it gains more than `bound`.
 
-    The first is `bound` if none gains more; the second may then be the same.
+    Return its gain, or `bound` if that is more, and the most that one gains.
     """
 
 
@@ -413,10 +426,10 @@ def _best_of_kind(columns, column, sums, n_docs, of_one, G, H, limits, bound, ro
     if columns.kind[column] == THRESHOLDS:
         return _best_threshold(columns, column, sums, n_docs, of_one, G, H, limits, bound, room, gains, split)
     least = max(limits.curvature, (limits.documents - 0.5) / of_one)
-    best = _best_set(sums, columns.kind[column], G, H, least, limits, bound, gains, room[0], split[WORDS:])
-    if best > bound:
-        split[TO_LEFT] = BY_SET
-    return best, best
+    most = _best_set(sums, columns.kind[column], G, H, least, limits, bound, gains, room[0], split[WORDS:])
+    if most > bound:
+        bound, split[TO_LEFT] = most, BY_SET
+    return bound, most
 
 
 @inline_kernel
@@ -439,8 +452,8 @@ def _gains(sides, more, gains, G, H, limits):
 
 
 @kernel
-def _best_set(sums, kind, G, H, least, limits, best, ratio, order, words):
-    """Write the bins of the best set, which goes to the left; return its gain, or `best` if that is more.
+def _best_set(sums, kind, G, H, least, limits, bound, ratio, order, words):
+    """Return the gain of the best set, which goes to the left; write its bins if that is more than `bound`.
 
     A set is a run from either end in the order of g / (h + `common`), of categories with at least that much
     curvature in the leaf, and of at most half of them; or a single category. `ratio` and `order` are
@@ -457,7 +470,7 @@ def _best_set(sums, kind, G, H, least, limits, best, ratio, order, words):
             place -= 1
         ratio[place], order[place] = value, code
         n += 1
-    last, from_end, most = -1, 0, (n + 1) // 2 if kind == SETS else n
+    best, last, from_end, most = 0.0, -1, 0, (n + 1) // 2 if kind == SETS else n
     for end in range(2 if kind == SETS else 1):
         left = np.int64(0)
         for k in range(most):
@@ -470,7 +483,7 @@ def _best_set(sums, kind, G, H, least, limits, best, ratio, order, words):
             gained = (g * g * under + rest * rest * over) / (over * under)
             if gained > best:
                 best, last, from_end = gained, k, end
-    if last >= 0:
+    if best > bound:
         for word in range(4):
             words[word] = 0
         for k in range(last + 1 if kind == SETS else 1):

@@ -257,6 +257,8 @@ class _Model:
             self.monitored_features = None
         self.of_monitored = np.zeros(len(monitored))
         n_shards = shard_count(*features.shape)
+        # Depends on the data alone, as no bit may depend on the number of threads.
+        self.is_small = n_shards < 2 * SHARDS_A_THREAD
         self.n_threads = min(solver.n_threads, max(1, n_shards // SHARDS_A_THREAD))
         self.growth = growing.space(columns.columns, len(self.places), self.leaves)
 
@@ -292,7 +294,7 @@ class _Model:
         limits = Limits(
             self.leaves, solver.depth or ANY_DEPTH, max(1.0, solver.leaf_share * self.total / unit),
             LEAST_DOCUMENTS, solver.penalty * self.total / unit,
-            LEAST_OF_CATEGORY * self.total / len(self.places) / unit,
+            LEAST_OF_CATEGORY * self.total / len(self.places) / unit, float(self.is_small),
         )  # fmt: skip
         chosen = self.columns.varying
         if solver.feature_share < 1:
