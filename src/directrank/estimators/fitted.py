@@ -28,6 +28,7 @@ FITTED = (
     FittedAttribute("certificate_"),
     FittedAttribute("history_"),
     FittedAttribute("notes_"),
+    FittedAttribute("training_digest_"),
     FittedAttribute("scaling_"),
     FittedAttribute("scaling_reason_"),
     FittedAttribute("selected_by_"),

@@ -26,6 +26,7 @@ from directrank.data.queries import Queries
 from directrank.errors import DataError, MethodError, UnfitPairError, check_choice
 from directrank.estimators.documents import (
     FittedRanker,
+    as_in_training,
     documents_of,
     features_of,
     features_of_documents,
@@ -199,6 +200,8 @@ class Ranker(SklearnInterface, OtherNames):
         ranker does not have it.
     notes_ : list of str
         Messages about the data, such as skipped queries; the first row of the history repeats them.
+    training_digest_ : str
+        By which `trained_on` recognises the training documents.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         The names of the columns, only where they have names.
@@ -380,6 +383,7 @@ class Ranker(SklearnInterface, OtherNames):
         start = getattr(self, "start", None) if start is None else start
         with phase("grouping by query"):
             groups, weights = training_data(self, rows, start, overwrite_X)
+            self.training_digest_ = groups.digest()
         self.n_features_in_ = groups.n_features if self.encoding_ is None else len(self.encoding_.columns)
         validation = None if validation_rows is None else groups_of(self, validation_rows)
         refit = self.refit and groups.source.workers is None if refit is None else refit
@@ -458,6 +462,14 @@ class Ranker(SklearnInterface, OtherNames):
         X, qid = documents_of(self, X, qid)
         features, in_caller_order = features_of(self, X, qid)
         return in_caller_order(scores_of(self.scorer_, features, X, qid))
+
+    def trained_on(self, groups: QueryGroups) -> bool:
+        """Return whether these are the training documents, by a digest: values on them promise nothing.
+
+        Models of earlier releases, and of other libraries, have no digest.
+        """
+        digest = getattr(self, "training_digest_", "")
+        return bool(digest) and as_in_training(self, groups).digest() == digest
 
     def read_options(self, how: ReadOptions) -> ReadOptions:
         """Return how to read a file for this ranker: the features that it needs, and as in training."""

@@ -248,6 +248,8 @@ def _judged_and_ranked(
     ranker = load(model)
     if not runs:
         documents = read_documents(data, ranker.read_options(reading))
+        if ranker.trained_on(documents):
+            remark(f"note: {model} was trained on {data}: values are lower on new queries")
         return documents, {model.name: ranker.predict(documents)}, reading
     how = replace(reading, training=ranker.reading_, features=())
     remark(*filter(None, [columns_line(data, how)]))
