@@ -160,14 +160,17 @@ def test_the_lines_of_a_docstring_declare_arguments_and_options():
         declared[3].parser("")
 
 
-def test_options_are_those_of_the_source_where_python_removes_docstrings():
-    words = [sys.executable, "-OO", "-m", "directrank", "features", "--help"]
+@pytest.mark.parametrize(
+    ("command", "line"), [(["features"], "--out"), ([], "Turn documents into a store, w")]
+)
+def test_the_help_is_that_of_the_source_where_python_removes_docstrings(command, line):
+    words = [sys.executable, "-OO", "-m", "directrank", *command, "--help"]
     printed, usual = (
         subprocess.run(each, capture_output=True, text=True, check=True).stdout
         for each in (words, [words[0], *words[2:]])
     )
     assert printed == usual
-    assert "--out" in printed
+    assert line in printed
 
 
 def test_a_line_about_no_parameter_is_a_mistake():

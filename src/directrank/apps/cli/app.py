@@ -26,7 +26,7 @@ from directrank.apps.cli.commands import (
     tuning,
 )
 from directrank.apps.cli.failures import UsageError, as_typed, ended, usage_problem
-from directrank.apps.cli.options import expanded, option
+from directrank.apps.cli.options import docstring, expanded, option
 from directrank.apps.cli.output import Remarks, open_closed_streams, remark
 from directrank.timing import compilation
 
@@ -153,7 +153,7 @@ class Group(TyperGroup):
         """Write the commands under the headings of their groups, then the options."""
         for heading, members in COMMANDS.items():
             # The first sentence of a command's docstring says what it does.
-            lines = [(command.__name__, (command.__doc__ or "").partition("\n\n")[0]) for command in members]
+            lines = [(command.__name__, docstring(command).partition("\n\n")[0]) for command in members]
             with formatter.section(heading):
                 formatter.write_dl(lines)
         Command.format_options(self, ctx, formatter)  # pyright: ignore[reportArgumentType]
@@ -166,6 +166,8 @@ app = typer.Typer(
     rich_markup_mode=None,  # the plain help never cuts a default, and imports nothing
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    help="Learn to rank by directly optimising the measure you report: AP, nDCG, P@k, RR, ERR.\n\n"
+    "Try it with `directrank demo`: no data needed.",
     epilog="Exit codes: 0 done, 2 wrong usage, 3 unusable data, 4 a method failed, "
     "5 a stated condition does not hold, 130 interrupted.",
 )
@@ -203,10 +205,7 @@ def directrank(
     ] = False,
     debug: Annotated[bool, option("--debug", "Print the full traceback of a failure.")] = False,
 ) -> None:
-    """Learn to rank by directly optimising the measure you report: AP, nDCG, P@k, RR, ERR.
-
-    Try it with `directrank demo`: no data needed.
-    """
+    """Read the options before a command."""
 
 
 #: What runs. Called itself, `app` would make every command anew at each call of a process.

@@ -80,13 +80,17 @@ def expanded(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def docstring(command: Callable[..., Any]) -> str:
+    """Return the docstring of a command, also where `python -OO` has removed it."""
+    return getdoc(command) or get_docstring(parse(dedent(getsource(command))).body[0]) or ""  # pyright: ignore[reportArgumentType]
+
+
 def _declared(command: Callable[..., Any]) -> tuple[str, list[Parameter]]:
     """Return the docstring of a command without the lines about its parameters, and these with their lines.
 
     Arguments have lines in their order, options that of the parameter which their first long flag names.
     """
-    # `python -OO` removes docstrings.
-    text = getdoc(command) or get_docstring(parse(dedent(getsource(command))).body[0]) or ""  # pyright: ignore[reportArgumentType]
+    text = docstring(command)
     metavars, flags = [], {}
     for head, sentence in _LINE.findall(text):
         declaration = head, re.sub(r"\s+", " ", sentence).replace(" [default", "  [default")
