@@ -35,6 +35,8 @@ def held_out(
 
 def _digests_of_shard(features: np.ndarray, indptr: np.ndarray, blocks, seed: int, relevance: np.ndarray):
     """Return the digest of each query's documents, in whatever order they are."""
+    # Sparse data have no −0, and files one NaN; numbers that are equal have the same bits here.
+    relevance, features = relevance + 0.0, np.where(np.isnan(features), np.nan, features + 0.0)
     digests = []
     for first, last in pairwise(indptr):
         documents = zip(relevance[first:last], features[first:last], strict=True)

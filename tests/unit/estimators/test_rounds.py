@@ -60,6 +60,19 @@ def test_equal_queries_are_held_out_together_and_useless_ones_never():
     assert not divisions(groups, usable)[0][:10].any()
 
 
+def test_equal_numbers_are_held_out_alike_whatever_their_bits():
+    """A sparse matrix has no −0, and 0 / 0 is another NaN than a file's."""
+    groups = queries(40)
+    X = np.where(groups.X == 0.0, np.where(np.arange(4) % 2, 0.0, np.nan), groups.X)
+    other = np.where(X == 0.0, -0.0, np.where(np.isnan(X), -np.nan, X))
+    assert np.signbit(other[X == 0.0]).all()
+    masks = divisions(QueryGroups(X, groups.relevance, groups.qid))
+    assert masks.sum() == 8
+    assert (divisions(QueryGroups(other, groups.relevance, groups.qid)) == masks).all()
+    negative = np.where(groups.relevance == 0.0, -0.0, groups.relevance)
+    assert (divisions(QueryGroups(X, negative, groups.qid)) == masks).all()
+
+
 def test_the_best_mean_of_the_curves_is_chosen():
     """The second curve stays at .2 after it ends: means .2, .35, .3; weighted 1 : 9, .28, .23, .22."""
     curves = [[0.1, 0.5, 0.4], [0.3, 0.2]]
