@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.data.cells import is_missing, unmasked
+from directrank.data.cells import as_numbers, is_missing, unmasked
 from directrank.data.queries import Queries
 from directrank.errors import DataError
 
@@ -231,15 +231,11 @@ def refuse_other_order(columns: Mapping[str, Any]) -> None:
 def checked_relevance(relevance, n_docs: int, name: str = "") -> np.ndarray:
     """Return relevance as float64; ordered categories become grades (`as_grades`).
 
-    Raises DataError if the length is wrong, or a value is missing, infinite or negative: the first such row
-    is named.
+    Raises DataError if the length is wrong, or a value is no number, missing, infinite or negative: the first
+    such row is named.
     """
     where = f"{name}: " if name else ""
-    grades = as_grades(relevance, where)
-    try:
-        values = np.asarray(grades, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{where}relevance is not numeric: {error}") from None
+    values = np.asarray(as_numbers(as_grades(relevance, where), np.float64, f"{where}relevance"), np.float64)
     if values.shape != (n_docs,):
         raise DataError(
             f"{where}relevance has shape {values.shape}, expected ({n_docs},): one grade per document"

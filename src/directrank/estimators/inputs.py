@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from directrank.data.cells import unmasked
+from directrank.data.cells import as_numbers, unmasked
 from directrank.data.columns import name_of_ids
 from directrank.data.encoding import encoded, encoding_of
 from directrank.data.frame_columns import coded, column_names, in_names
@@ -150,11 +150,11 @@ def validation_rows(eval_set, eval_qid, eval_group) -> Rows:
 
 
 def checked_target(y) -> np.ndarray:
-    """Return relevance as a vector of floats; ordered categories become grades (`as_grades`).
+    """Return relevance as a vector of numbers; ordered categories become grades (`as_grades`).
 
-    Raises ValueError if values are complex or text.
+    Raises DataError that names the first value that is no number.
     """
-    column = np.asarray(as_grades(y))
+    column = as_numbers(as_grades(y), np.float64, "y")
     if column.ndim == 2 and column.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 
@@ -162,12 +162,7 @@ def checked_target(y) -> np.ndarray:
             "A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=4
         )
         column = column.ravel()
-    if column.ndim == 1 and column.size and column.dtype.kind in "biuf":
-        return column.astype(np.float64, copy=False)
-    from sklearn.utils import check_array
-
-    numeric: Any = np.float64  # scikit-learn's stub knows names of types only
-    return check_array(column, ensure_2d=False, dtype=numeric, ensure_all_finite=False, input_name="y")
+    return np.atleast_1d(column)
 
 
 def query_weights(sample_weight, groups: QueryGroups) -> np.ndarray:

@@ -1,7 +1,8 @@
 """One estimator: a surrogate, a solver and a scorer behind scikit-learn's interface."""
 
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -147,6 +148,18 @@ def _milder(ranker: FittedRanker) -> list[str]:
     is_scaled = getattr(ranker, "scaling_", "none") != "none" or {"members", "rankers"} & set(parameters)
     milder = milder if is_scaled else [SCALE, *milder]
     return [*milder, "lower learning_rate"] if parameters.get("solver") == "sgd" else milder
+
+
+@contextmanager
+def restoring(ranker: object) -> Iterator[None]:
+    """Leave a ranker as it was where its training fails: its scorer has the features of the earlier fit."""
+    before = dict(vars(ranker))
+    try:
+        yield
+    except BaseException:
+        vars(ranker).clear()
+        vars(ranker).update(before)
+        raise
 
 
 @estimator
@@ -301,7 +314,7 @@ class Ranker(SklearnInterface, OtherNames):
         refit: bool | None = None, callbacks: Sequence[Watcher] = (), verbose: bool = False,
         init_model: object = None, overwrite_X: bool = False, **unknown: object,
     ) -> Self:  # fmt: skip
-        """Learn a ranking function from queries.
+        """Learn a ranking function from queries; if it fails, the ranker is as before.
 
         Parameters
         ----------
@@ -377,22 +390,22 @@ class Ranker(SklearnInterface, OtherNames):
     ) -> Self:  # fmt: skip
         """`fit`, with what a `Request` has beside the data."""
         check_parameters(self)
-        for attribute in FITTED:
-            if not attribute.of_all:
-                vars(self).pop(attribute.name, None)
-        start = getattr(self, "start", None) if start is None else start
-        with phase("grouping by query"):
-            groups, weights = training_data(self, rows, start, overwrite_X)
-            self.training_digest_ = groups.digest()
-        self.n_features_in_ = groups.n_features if self.encoding_ is None else len(self.encoding_.columns)
-        validation = None if validation_rows is None else groups_of(self, validation_rows)
-        refit = self.refit and groups.source.workers is None if refit is None else refit
-        self.refitted_ = refit and validation is not None
-        is_copy = groups is not rows.X and groups.is_copy
-        request = Request(
-            groups, weights, validation, start, rounds, self.refitted_, is_copy, candidates, monitored
-        )
-        with watching(*watchers):
+        with restoring(self), watching(*watchers):
+            for attribute in FITTED:
+                if not attribute.of_all:
+                    vars(self).pop(attribute.name, None)
+            start = getattr(self, "start", None) if start is None else start
+            with phase("grouping by query"):
+                groups, weights = training_data(self, rows, start, overwrite_X)
+                self.training_digest_ = groups.digest()
+            self.n_features_in_ = groups.n_features if self.encoding_ is None else len(self.encoding_.columns)
+            validation = None if validation_rows is None else groups_of(self, validation_rows)
+            refit = self.refit and groups.source.workers is None if refit is None else refit
+            self.refitted_ = refit and validation is not None
+            is_copy = groups is not rows.X and groups.is_copy
+            request = Request(
+                groups, weights, validation, start, rounds, self.refitted_, is_copy, candidates, monitored
+            )
             solution, measure = self._train(request)
             if validation is not None and self.refitted_:
                 sizes = groups.n_queries, validation.n_queries

@@ -98,3 +98,21 @@ def test_a_feature_that_is_large_where_it_is_not_missing_is_remarked():
     X[::2, 1] = np.nan
     with pytest.warns(UserWarning, match="float32 rounds them"):
         Regression().fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.repeat(np.array(["2020-01-01", "2021-01-01"], "M8[D]"), 6), r"found datetime64\[D\]"),
+        (np.repeat([1, 2], 6).astype("m8[s]"), r"found timedelta64\[s\]"),
+        (Y.astype(complex), "Complex data not supported, found complex128"),
+        (np.where(Y > 0, "good", "bad"), "row 0: found 'bad', expected a number"),
+        (5, r"y has 1"),
+    ],
+)
+def test_relevance_that_is_no_number_is_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        RankSVM().fit(X, y, qid=QID)
+    if np.ndim(y):
+        with pytest.raises(ValueError, match=message):
+            QueryGroups(X, y, QID)
