@@ -160,5 +160,6 @@ def _deviation(scores: np.ndarray) -> tuple[np.ndarray, float]:
     """
     if not (scores.size and scores.min() < scores.max()):
         return np.zeros(len(scores)), 0.0
-    centred = scores - math.fsum(scores) / scores.size
-    return centred, math.sqrt(math.fsum(centred * centred) / scores.size)
+    # Lists are added faster than arrays.
+    centred = scores - math.fsum(scores.tolist()) / scores.size
+    return centred, math.sqrt(math.fsum((centred * centred).tolist()) / scores.size)

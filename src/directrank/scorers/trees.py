@@ -184,6 +184,8 @@ class Trees:
             If features are float32, and the thresholds of one need float64.
         """
         trees = self.in_float32 if features.dtype == np.float32 else self
+        if len(trees.left) == 3 and trees.left[0] != LEAF and trees.slope is None:
+            return trees._of_stump(features)
         out = np.zeros(len(features))
         if trees.slope is not None or trees._cuts is None:
             trees.add_to(out, features, np.ones(trees.n_trees))
@@ -193,6 +195,14 @@ class Trees:
                 kept = np.empty(COMPARED_ROWS, np.uint64)
                 _add_cut_trees(features, trees.root, out, columns, kept, *trees._cuts)
         return out
+
+    def _of_stump(self, features: np.ndarray) -> np.ndarray:
+        """Return the scores of one split, as boosting adds them: by arrays, no preparation takes longer."""
+        x, missing = features[:, self.feature[0]], self.missing[0]
+        goes = x <= self.threshold[0]
+        gaps = np.isnan(x) | (np.abs(x) <= ZERO if missing & ZERO_TOO else False)
+        goes[gaps] = missing & TO_THE_LEFT > 0
+        return 0.0 + np.where(goes, self.value[self.left[0]], self.value[self.right[0]])
 
     def add_to(
         self, out: np.ndarray, features: np.ndarray, weights: np.ndarray, which: slice = slice(None)

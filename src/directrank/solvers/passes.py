@@ -116,9 +116,10 @@ def _of_run(objective, features, run: Sequence[Sequence[Part]], scorer, paramete
     scratch, typed, partial = _scratch(plugin.longest, parameters.astype(objective.dtype, copy=False))
     bounds = np.array([part.queries.start for part in parts] + [parts[-1].queries.stop])
     values, sums = np.zeros(len(run)), np.zeros((len(run), len(typed)))
-    by_oracles = getattr(plugin, "by_oracles", np.zeros(bounds[-1], np.bool_))[: bounds[-1]]
-    refused = np.logical_or.reduceat(by_oracles, bounds[:-1])
-    edges = np.flatnonzero(np.diff(refused, prepend=True, append=True)).tolist()
+    refused, edges = np.zeros(len(parts), np.bool_), [0, len(parts)]
+    if (by_oracles := getattr(plugin, "by_oracles", None)) is not None:
+        refused = np.logical_or.reduceat(by_oracles[: bounds[-1]], bounds[:-1])
+        edges = np.flatnonzero(np.diff(refused, prepend=True, append=True)).tolist()
     for first, last in zip(edges[::2], edges[1::2], strict=True):  # Blocks that the kernel may compute.
         some, ends = slice(first, last), bounds[first : last + 1]
         loop(features, plugin, ends, shards[some], typed, scratch, partial, values, sums, refused[some])

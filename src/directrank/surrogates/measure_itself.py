@@ -244,19 +244,29 @@ def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_s
     `out`, (n_points,), receives the value at the first point, and its change from each point to the next.
     """
     n_points, longest = len(out), len(sums) - 1
-    after = np.empty(longest, np.uint32)
+    after, ranked, read = np.empty(longest, np.uint32), np.empty((2, longest)), np.empty(longest, np.int64)
     jumps, touched = np.zeros(n_points, np.int64), np.zeros(n_points // 64, np.int64)
     # What a change of places adds to the counts, by the two low bits of `after`.
     changes = np.array((-1, 1, -1 - READ, 1 + READ))
     for q in range(len(n_read)):
         begin, stop, n_lead = indptr[q], indptr[q + 1], n_read[q]
         s, d = scores[begin:stop], direction[begin:stop]
-        for i in range(n_lead if weights[q] > 0.0 else 0):
-            above, tied = _crossings(s, d, i, n_lead, first, width, n_points, after)
+        if n_lead == 0 or weights[q] == 0.0:
+            continue
+        n_alike = _alike_first(s, d, n_lead, ranked, read)
+        for i in range(n_lead):
+            # Documents with the direction of document i never change places with it.
+            n_fixed = n_alike if d[i] == ranked[1, 0] else 0
+            above, tied = _counts(s[i], ranked[0, :n_fixed], read)
+            moving = slice(n_fixed, len(s))
+            more, also = _crossings(
+                s[i], d[i], ranked[0, moving], ranked[1, moving], read[moving], first, width, n_points, after
+            )
+            above, tied = above + more, tied + also
             beside, tied = tied >> 32, tied & READ - 1
             # Those that change places with document i between two points, at the front.
             n_kept = 0
-            for j in range(len(s)):
+            for j in range(len(s) - n_fixed):
                 after[n_kept] = after[j]
                 n_kept += np.int64(after[n_kept] != 0)
             for k in range(n_kept):
@@ -283,19 +293,47 @@ def walk(scores, direction, indptr, n_read, weights, level, growth, sums, rank_s
 
 
 @kernel
-def _crossings(s, d, i, n_lead, first, width, n_points, after):
-    # How many documents are above document i at the first point, and how many stay tied with it, as `READ`
-    # counts them. Of each, `after` receives 4 times the next point after both change places, plus 2 if it is
-    # read, plus 1 if it rises above i; 0 if they do not.
+def _alike_first(s, d, n_lead, ranked, read):
+    # Write scores, directions, and which documents are read, those of one direction first, the one that most
+    # have if over half have it. Return how many these are.
+    common, votes, n, n_alike = d[0], 0, 0, 0
+    for x in d:
+        common = x if votes == 0 else common
+        votes += 1 if x == common else -1
+    for side in range(2):
+        for j in range(len(s)):
+            if (d[j] == common) == (side == 0):
+                ranked[0, n], ranked[1, n], read[n] = s[j], d[j], j < n_lead
+                n += 1
+        n_alike = n if side == 0 else n_alike
+    return n_alike
+
+
+@kernel
+def _counts(score, others, read):
+    # How many documents are above a score, and how many have it, as `READ` counts them.
+    above, tied = 0, 0
+    for j in range(len(others)):
+        one = 1 + READ * read[j]
+        above += one if others[j] > score else 0
+        tied += one if others[j] == score else 0
+    return above, tied
+
+
+@kernel
+def _crossings(score, direction, s, d, read, first, width, n_points, after):
+    # How many of some documents are above another one at the first point, and how many stay tied with it, as
+    # `READ` counts them. Of each, `after` receives 4 times the next point after both change places, plus 2 if
+    # it is read, plus 1 if it rises above the other one; 0 if they do not.
     above, tied = 0, 0
     for j in range(len(s)):
-        slope, gap = d[j] - d[i], s[i] - s[j]
+        slope, gap = d[j] - direction, score - s[j]
         # If the slope is 0, of either sign, the place is infinite, or NaN in a tie.
         place, down = (gap / slope - first) / width + 1.0, np.float64(slope).view(np.int64) >> 63 & 1
-        one = 1 + READ * np.int64(j < n_lead)
+        one = 1 + READ * read[j]
         above += one if (place >= 1.0 if down else place < 1.0) else 0
         tied += one if place != place else 0
-        code = 4 * np.int64(np.int32(place)) + 2 * np.int64(j < n_lead) + 1 - down
+        code = 4 * np.int64(np.int32(place)) + 2 * read[j] + 1 - down
         after[j] = code if place >= 1.0 and place < n_points else 0
     return above, tied
 

@@ -75,6 +75,20 @@ def test_no_leaf_is_deeper_than_asked_for(depth):
     assert max(below.values()) == depth
 
 
+@pytest.mark.parametrize("power", [-1074, -1050, -1000, -30, 0, 29, 1000, 1023])
+def test_whole_numbers_are_rounded_exactly_at_any_size(power):
+    """The largest lies from 2²⁹ to 2³⁰ units; a half is rounded to the even number."""
+    numbers, unit = whole_numbers(np.ldexp([1.0, -0.75, 1.5 * 2.0**-29, 0.5 * 2.0**-29, 0.0], power))
+    assert unit == np.ldexp(1.0, power - 29)
+    small = power < -1040  # Smaller numbers than the least are none.
+    assert numbers.tolist() == [
+        2**29,
+        -3 * 2**27 if power > -1074 else -(2**29),
+        *([0, 0] if small else [2, 0]),
+        0,
+    ]
+
+
 def test_a_gap_that_tells_is_learned():
     X, y = np.random.default_rng(0).normal(size=(400, 1)), np.arange(400) % 2
     X[y == 1] = np.nan

@@ -269,6 +269,17 @@ def holm(p: np.ndarray) -> np.ndarray:
     return adjusted
 
 
+def benjamini_hochberg(p: np.ndarray) -> np.ndarray:
+    """Return p-values adjusted by Benjamini and Hochberg's rule, which bounds the share of false discoveries.
+
+    SciPy's function takes a third of a second to import.
+    """
+    m, order = len(p), np.argsort(-p, kind="stable")
+    adjusted = np.empty(m)
+    adjusted[order] = np.minimum(np.minimum.accumulate(p[order] * (m / np.arange(m, 0, -1))), 1.0)
+    return adjusted
+
+
 def row_alphas(p: np.ndarray, correction: str) -> np.ndarray:
     """Return the level at which each of many tests is decided, so that intervals say what p-values say.
 

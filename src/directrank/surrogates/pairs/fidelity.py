@@ -112,7 +112,8 @@ class _FidelityOracles(StepwiseOracles):
         start, stop = indptr[query], indptr[query + 1]
         low = np.append(0, np.cumsum(~above))
         middle, first = start + low[stop] - low[start], start + low[below] - low[start]
-        others = powers[np.argsort(2 * query + above, kind="stable")]
+        others, before = np.empty_like(powers), low[:-1] - low[start]
+        others[np.where(above, middle + np.arange(len(powers)) - start - before, start + before)] = powers
         losers = np.where(above, (first, middle), (middle + below - first, stop))
         return partial(_sums_across, powers, others, above, losers, safe[query], weights[query])
 

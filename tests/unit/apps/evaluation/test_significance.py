@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_info
 from directrank.apps.evaluation.significance import (
     ALPHA,
     Randomisation,
+    benjamini_hochberg,
     bootstrap_interval,
     effect_size,
     holm,
@@ -132,6 +133,13 @@ def test_holm_by_hand():
     """Sorted: 0.01·4, 0.02·3, 0.03·2 raised to the one before, 0.2·1."""
     assert holm(np.array([0.02, 0.2, 0.01, 0.03])) == pytest.approx([0.06, 0.2, 0.04, 0.06])
     assert holm(np.array([0.6, 0.7])) == pytest.approx([1.0, 1.0])
+
+
+def test_benjamini_and_hochberg_are_those_of_scipy():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 40):
+        p = rng.random(n).round(1) ** 2
+        assert benjamini_hochberg(p).tolist() == stats.false_discovery_control(p).tolist()
 
 
 def test_products_of_tests_run_on_one_thread_of_linear_algebra():

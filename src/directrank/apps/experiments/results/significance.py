@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-import scipy
 
 from directrank.apps.evaluation.significance import (
     ALPHA,
@@ -14,6 +13,7 @@ from directrank.apps.evaluation.significance import (
     LEVEL,
     RESAMPLES,
     Randomisation,
+    benjamini_hochberg,
     bootstrap_interval,
     contrasts,
     holm,
@@ -115,7 +115,7 @@ def _contrasts(
     tested: dict[str, list[Pair]] = {measure: [] for measure in result.measures}
     for members in families:
         p = np.concatenate([tests[measure].p for measure in members])
-        corrected = {"p_holm": holm(p), "p_bh": scipy.stats.false_discovery_control(p)}
+        corrected = {"p_holm": holm(p), "p_bh": benjamini_hochberg(p)}
         corrected["alpha"] = row_alphas(p, correction)
         for place, measure in enumerate(members):
             rows = slice(place * len(pairs), (place + 1) * len(pairs))
