@@ -218,9 +218,13 @@ class QueryGroups(Tabular):
         """Return the documents at some places of the inner order, whose label side is `part`."""
         if self.source.workers is not None:
             raise TypeError("features are in other processes: select before they are distributed")
+        return self.of_part(part, aligned_rows(self.features, docs))
+
+    def of_part(self, part: Queries, features: np.ndarray) -> "QueryGroups":
+        """Return some of the documents, whose label side is `part`, with their features."""
         row = np.empty_like(part.row)
-        row[np.argsort(part.row)] = np.arange(len(docs))
-        selected = self.with_features(aligned_rows(self.features, docs), queries=replace(part, row=row))
+        row[np.argsort(part.row)] = np.arange(len(features))
+        selected = self.with_features(features, queries=replace(part, row=row))
         selected.encoding = self.encoding
         return selected
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
+from weakref import ref
 
 Result = TypeVar("Result")
 _last: ContextVar[dict[str, tuple] | None] = ContextVar("last", default=None)
@@ -22,16 +23,29 @@ def sharing() -> Iterator[None]:
 def once(name: str, inputs: Sequence[object], compute: Callable[[], Result]) -> Result:
     """Return what is computed from some inputs; while `sharing`, the last result if they are the same.
 
-    Arrays and other objects are the same if they are one object, and nobody may write to them.
+    Arrays and other objects are the same if they are one object, and nobody may write to them. A result does
+    not keep them in memory, and goes when they do.
     """
     last = _last.get()
     if last is None:
         return compute()
     if name not in last or not all(map(_same, inputs, last[name][0])):
         last.pop(name, None)  # One copy of the data at a time.
-        last[name] = inputs, compute()
+        for other in list(last):
+            if any(isinstance(value, ref) and value() is None for value in last[other][0]):
+                del last[other]
+        last[name] = [_reference(value) for value in inputs], compute()
     return last[name][1]
 
 
-def _same(first: object, other: object) -> bool:
-    return first is other or (isinstance(first, (int, str, bytes)) and first == other)
+def _reference(value: object) -> object:
+    """Return a weak reference to an array or another object, and what has no such reference itself."""
+    try:
+        return ref(value)
+    except TypeError:
+        return value
+
+
+def _same(value: object, reference: object) -> bool:
+    other = reference() if isinstance(reference, ref) else reference
+    return value is other or (isinstance(value, (int, str, bytes)) and value == other)

@@ -88,6 +88,12 @@ class Scaling:
         )
         return groups.with_features(features)
 
+    def of_shard(self, features: np.ndarray, indptr, blocks) -> np.ndarray:
+        """Return the filled and scaled features of a shard."""
+        out = np.empty_like(features)
+        _scale(features, indptr, blocks, self, out)
+        return out
+
     def scorer(self, scaled: Linear) -> "Linear | LogLinear | QueryLinear":
         """Return the scorer of raw features that ranks as a linear scorer of scaled features does."""
         if self.fill is None:

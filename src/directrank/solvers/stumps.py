@@ -80,7 +80,8 @@ def _sorted(source: Features, present: np.ndarray) -> np.ndarray:
         is_last = np.zeros(order.shape, np.bool_)
         is_last[:, :-1] = columns[:, 1:] != columns[:, :-1]
         is_last &= np.arange(n_docs) < present[some, None]
-        out[some] = np.where(is_last, ~order, order)
+        out[some] = order
+        np.invert(out[some], where=is_last, out=out[some])
     return out
 
 

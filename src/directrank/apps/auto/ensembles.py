@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import fsum
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from directrank.apps.auto.shrinkage import HALF, HOPELESS, prior_scorer, share_of_prior, shares_of, signs_of
 from directrank.contracts import GOOD, Measure, Solution, TraceRow
+from directrank.data.division import Division
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
@@ -21,7 +23,7 @@ from directrank.estimators.ranker import Ranker, scores_of
 from directrank.estimators.rounds import ALL, FEW, PARTS, best_number, held_out
 from directrank.estimators.sklearn_interface import unfitted
 from directrank.estimators.training import Request
-from directrank.features.sharing import once, sharing
+from directrank.features.sharing import sharing
 from directrank.measures import DEFAULT_MEASURE, default_measure, parse_measure, values_of
 from directrank.measures.names import split_specs
 from directrank.scorers import LINEAR, Additive, Linear, StandardisedMean, Trees, summed
@@ -201,23 +203,26 @@ KINDS = {Linear.kind: "linear", Additive.kind: "stumps", Trees.kind: "trees"}
 class Split:
     """Queries to train on and others that judge: a fold of the training queries, or the validation set."""
 
-    groups: QueryGroups
+    division: Division  # of the training queries
     weights: np.ndarray | None
     validation: Any = None  # A QueryGroups, or None of a fold
     judging: np.ndarray | None = None  # (n_queries,): Of a fold, the training queries that judge
 
+    @cached_property
+    def rest(self) -> np.ndarray | None:
+        """The weights of the queries of a fold that train."""
+        return None if self.weights is None or self.judging is None else self.weights[~self.judging]
+
     def parts(self) -> tuple[QueryGroups, np.ndarray | None, QueryGroups]:
         """Return the queries to train on with their weights, and those that judge.
 
-        Those of a fold are copies, which stay while `sharing` until another split's are asked for.
+        Those of a fold stay until the parts of another split are asked for.
         """
-        return once("queries of a split", (self,), self._divided)
-
-    def _divided(self) -> tuple[QueryGroups, np.ndarray | None, QueryGroups]:
         if self.judging is None:
-            return self.groups, self.weights, self.validation
-        rest = None if self.weights is None else self.weights[~self.judging]
-        return self.groups.select(~self.judging), rest, self.groups.select(self.judging)
+            self.division.end()
+            return self.division.groups, self.weights, self.validation
+        train, judged = self.division.at(self.judging)
+        return train, self.rest, judged
 
     @property
     def n_judged(self) -> int:
@@ -418,11 +423,13 @@ class AutoRanker(BaseEnsemble):
             notes += more
             if fit_scaling("auto", groups, weights, self._n_threads()).kind != "log":
                 methods = [method for method in methods if "scaling" not in method.method.fixed]
-        splits = self._splits(methods, measure, groups, weights, validation)
+        division = Division(groups, request.is_copy)
+        splits = self._splits(methods, measure, division, weights, validation)
         names = None if self.prior is None or groups.source.workers is not None else str(self.prior)
         if names not in (None, "auto"):
             signs_of(names, groups)  # Refuses unknown features before anything is trained.
         members, judged = self._judged(methods, fitted, measure, splits, names)
+        division.end()
         both = request.on_both() if request.refit else request
         together, all_weights = both.groups, both.weights
         prior = None if names is None else prior_scorer(names, together, all_weights, self._n_threads())
@@ -498,14 +505,15 @@ class AutoRanker(BaseEnsemble):
         return ranker.set_params(random_state=self.random_state, n_jobs=self.n_jobs, **fewer)
 
     def _splits(
-        self, methods: Sequence[Configured], measure: Measure, groups: QueryGroups, weights, validation
+        self, methods: Sequence[Configured], measure: Measure, division: Division, weights, validation
     ) -> list[Split]:
         """Return the validation set and folds of training queries: each query judges once.
 
         The first ones are enough if they have many queries. Those queries judge whose measure depends on the
         ranking, or from which all methods can learn: the latter alone if a fold left a method without any.
         """
-        splits = [] if validation is None else [Split(groups, weights, validation)]
+        groups = division.groups
+        splits = [] if validation is None else [Split(division, weights, validation)]
         if validation is not None and groups.source.workers is not None:
             return splits
         counted = np.ones(groups.n_queries, bool) if weights is None else weights > 0.0
@@ -516,7 +524,7 @@ class AutoRanker(BaseEnsemble):
             masks = held_out(groups, usable, self._seed(), PARTS - len(splits), few=np.inf)
             if all((learnable & ~mask).any(axis=1).all() for mask in masks):
                 break
-        splits += [Split(groups, weights, judging=mask) for mask in masks]
+        splits += [Split(division, weights, judging=mask) for mask in masks]
         judged = np.cumsum([split.n_judged for split in splits])
         alone = bool(splits) and judged[0] >= ENOUGH
         return splits[: 1 if alone else max(2, 1 + int(np.searchsorted(judged, ENOUGH // 2)))]
@@ -535,7 +543,7 @@ class AutoRanker(BaseEnsemble):
             return [Trained(method, {}) for method in methods], None
         few = sum(split.n_judged for split in splits) < FEW
         choosing = splits if few else splits[:1]
-        train = splits[0].groups
+        train = splits[0].division.groups
         fewer = FEW_VALUES if few else WIDE_VALUES if train.n_features > train.n_docs else {}
         grid = [Trained(method, point) for method in methods for point in method.points(fewer)]
 
@@ -587,8 +595,7 @@ class AutoRanker(BaseEnsemble):
                         scores = judged_scores(member.fits[place].scorer_, *split.parts())
                         member.scores = np.append(member.scores, scores)
             if names is not None:
-                with sharing():
-                    scorer = prior_scorer(names, *split.parts()[:-1], threads)
+                scorer = prior_scorer(names, *split.parts()[:-1], threads)
                 prior.append(judged_scores(scorer, *split.parts()))
             if place == 0 and not few:
                 racing = race(members, measure, queries[0])

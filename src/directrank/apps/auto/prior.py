@@ -1,5 +1,6 @@
 """What is known before anything is learned: each feature weighted by how well it goes with the grade."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -33,12 +34,16 @@ def correlations(features: Features, relevance: np.ndarray, weights: np.ndarray 
     Queries of one grade count nothing, and features that are constant in a query have the correlation 0.
     """
     weights = np.ones(len(relevance)) if weights is None else weights
-    shards = features.over_shards(_of_shard, rows=(relevance, weights))
+    return mean_of_shards(features.over_shards(correlations_of_shard, rows=(relevance, weights)))
+
+
+def mean_of_shards(shards: Sequence[tuple[np.ndarray, float]]) -> np.ndarray:
+    """Return the mean from the sums of shards, and the sums of their weights."""
     total = np.sum([sums for sums, _ in shards], axis=0)
     return total / (sum(of for _, of in shards) or 1.0)
 
 
-def _of_shard(features, indptr, blocks, relevance, weights) -> tuple[np.ndarray, float]:
+def correlations_of_shard(features, indptr, blocks, relevance, weights) -> tuple[np.ndarray, float]:
     """Return the weighted sum of correlations over the queries of a shard, and the sum of their weights."""
     total, of = np.zeros(features.shape[1]), 0.0
     for first, last in zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True):

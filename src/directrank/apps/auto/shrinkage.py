@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from directrank.apps.auto.prior import correlations
+from directrank.apps.auto.prior import correlations_of_shard, mean_of_shards
 from directrank.contracts import Measure
 from directrank.data.groups import QueryGroups
 from directrank.data.queries import Queries
 from directrank.errors import DataError
-from directrank.estimators.training import Request, scaled_request
 from directrank.measures import values_of
 from directrank.scorers import Linear
+from directrank.scorers.scaling import Scaling, fit_scaling
 
 #: How fast the weight of a subset of kinds falls with the values that it lacks on the judged queries, and
 #: how fast that of a mixture with the prior does.
@@ -92,14 +92,26 @@ def prior_scorer(names: str, groups: QueryGroups, weights: np.ndarray | None, n_
     With ``"auto"`` the weight of a feature is its mean correlation with the grades inside the queries. Other
     `names` are features with weight 1, or −1 after a minus sign.
     """
-    scaling, request = scaled_request("auto", Linear(), Request(groups, weights), n_threads)
-    scaled, queries = request.groups, groups.queries
-    deviations = _deviations(scaled.features, queries, weights)
-    rows = None if weights is None else np.repeat(weights, queries.sizes)
-    automatic = names == "auto"
-    wanted = correlations(scaled.source, queries.relevance, rows) if automatic else signs_of(names, groups)
+    scaling, queries = fit_scaling("auto", groups, weights, n_threads), groups.queries
+    of_queries = np.ones(queries.n_queries) if weights is None else weights
+    rows = queries.relevance, np.repeat(of_queries, queries.sizes)
+    shards = groups.source.over_shards(_of_shard, scaling, names == "auto", rows=rows, n_threads=n_threads)
+    deviations = np.average(np.concatenate([spread for spread, _ in shards]), axis=0, weights=weights)
+    wanted = mean_of_shards([sums for _, sums in shards]) if names == "auto" else signs_of(names, groups)
     weight = np.divide(wanted, deviations, out=np.zeros_like(wanted), where=deviations > 0.0)
     return scaling.scorer(Linear(weight))
+
+
+def _of_shard(features, indptr, blocks, scaling: Scaling, automatic: bool, relevance, weights):
+    """Return the deviation of each scaled feature in each query, 0 where it is constant, and correlations."""
+    scaled = scaling.of_shard(features, indptr, blocks)
+    deviations = []
+    for first, last in pairwise(indptr.tolist()):
+        deviation = scaled[first:last].std(axis=0, dtype=np.float64)
+        deviation[np.ptp(scaled[first:last], axis=0) == 0.0] = 0.0
+        deviations.append(deviation)
+    sums = correlations_of_shard(scaled, indptr, blocks, relevance, weights) if automatic else None
+    return deviations, sums
 
 
 def signs_of(names: str, groups: QueryGroups) -> np.ndarray:
@@ -115,13 +127,3 @@ def signs_of(names: str, groups: QueryGroups) -> np.ndarray:
             raise DataError(f"prior: there is no feature {bare!r}; there are {sentence}")
         signs[feature_names.index(bare)] = sign
     return signs
-
-
-def _deviations(features: np.ndarray, queries: Queries, weights: np.ndarray | None) -> np.ndarray:
-    """Return the mean over queries of the deviation of each feature, 0 where it is constant."""
-    deviations = []
-    for first, last in pairwise(queries.indptr.tolist()):
-        deviation = features[first:last].std(axis=0, dtype=np.float64)
-        deviation[np.ptp(features[first:last], axis=0) == 0.0] = 0.0
-        deviations.append(deviation)
-    return np.average(deviations, axis=0, weights=weights)
