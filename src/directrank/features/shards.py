@@ -8,13 +8,13 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -41,9 +41,17 @@ MAX_SHARDS = 64
 # The documents of a block, and their scores and gradients, stay in the processor's cache between passes.
 BLOCK_BYTES = 2**20
 #: Documents of a run of shards, for work that reads no features; a block has up to twice as many.
-DOCUMENTS_OF_RUN = 2**12
+DOCUMENTS_OF_RUN = 2**14
 #: File in which Linux gives the share of processors of a container: "quota period", or "max period".
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+@dataclass
+class Call(Generic[Item]):
+    """A call of a function on another thread."""
+
+    future: Future
+    item: Item
 
 
 @dataclass(frozen=True)
@@ -147,18 +155,42 @@ def results_in_order(
     if n_threads <= 1:
         yield from map(applied, items)
         return
-    with ThreadPoolExecutor(n_threads) as pool:
-        futures = deque()
-        try:
-            for item in items:
-                futures.append(pool.submit(applied, item))
-                if len(futures) > 2 * n_threads:
-                    yield futures.popleft().result()
-            while futures:
-                yield futures.popleft().result()
-        finally:
-            for future in futures:
-                future.cancel()
+    pool, calls = _threads(n_threads - 1), deque()
+    try:
+        for item in items:
+            calls.append(Call(pool.submit(applied, item), item))
+            if len(calls) > 2 * n_threads:
+                yield _first_result(calls, applied)
+        while calls:
+            yield _first_result(calls, applied)
+    finally:
+        wait([call.future for call in calls if not call.future.cancel()])
+
+
+def _first_result(calls: deque[Call[Item]], function: Callable[[Item], Result]) -> Result:
+    """Remove the first call and return its result; make the last ones here that no thread has begun.
+
+    So a call that itself maps over items ends even if all threads wait as it does.
+    """
+    for call in reversed(calls):
+        if calls[0].future.done():
+            break
+        if call.future.cancel():
+            call.future = Future()
+            try:
+                call.future.set_result(function(call.item))
+            except Exception as error:  # It is raised in the order of items.
+                call.future.set_exception(error)
+    return calls.popleft().future.result()
+
+
+@cache  # To start threads takes longer than many a call.
+def _threads(count: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(count, "directrank")
+
+
+if hasattr(os, "register_at_fork"):  # The threads are not there in a new process.
+    os.register_at_fork(after_in_child=_threads.cache_clear)
 
 
 def added_up(results: Iterable[Sequence[Any]]) -> list[Any]:

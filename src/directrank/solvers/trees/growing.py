@@ -306,7 +306,7 @@ def add_up(columns, chosen, rows, ordered, sums):
     for first in range(0, len(rows), size):
         some, numbers = rows[first : first + size], ordered[first:]
         if stride > 1:
-            _fetch(words, stride, some)
+            _fetch(words, stride, chosen[0] >> 3, (chosen[-1] >> 3) + 1, some)
         k = 0
         while k < len(chosen):
             tile, of_tile = chosen[k] >> 3, k
@@ -324,11 +324,11 @@ def add_up(columns, chosen, rows, ordered, sums):
 
 
 @inline_kernel
-def _fetch(words, n_tiles, rows):
-    """Ask for the words of some documents, each of which would be waited for."""
+def _fetch(words, n_tiles, first, stop, rows):
+    """Ask for some tiles' words of documents, each of which would be waited for."""
     for i in range(len(rows)):
-        first = np.int64(rows[i]) * n_tiles
-        for line in range(first >> 3, ((first + n_tiles - 1) >> 3) + 1):
+        place = np.int64(rows[i]) * n_tiles
+        for line in range((place + first) >> 3, ((place + stop - 1) >> 3) + 1):
             fetch_line(words, line)
 
 

@@ -39,7 +39,7 @@ LEAST_DOCUMENTS, LEAST_OF_CATEGORY = 1, 10
 #: Depth of a tree without a limit.
 ANY_DEPTH = 2**31
 #: Fewest shards of features for each thread, and fewest values to add up that are divided among threads.
-SHARDS_A_THREAD, VALUES_A_THREAD = 4, 2**18
+SHARDS_A_THREAD, VALUES_A_THREAD = 4, 2**17
 
 
 class TreeBoosting(Solver):
@@ -308,7 +308,8 @@ class _Model:
             growth.rows[:], growth.ordered[:] = self.places, of_live
             growing.begin(growth, len(self.places), of_live.sum())
             most = np.inf if self.n_threads == 1 else float(VALUES_A_THREAD)
-            tiles = np.array_split(np.unique(chosen >> 3), self.n_threads)
+            # This thread takes the last block, and begins first: the last ones have one tile more.
+            tiles = np.array_split(np.unique(chosen >> 3)[::-1], self.n_threads)[::-1]
             blocks = [chosen[np.isin(chosen >> 3, some)] for some in tiles if len(some)]
 
             def search(block: np.ndarray) -> growing.Growth:
