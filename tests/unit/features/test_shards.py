@@ -1,5 +1,11 @@
 """Shards of queries: their number, their limits, and results in their order."""
 
+import os
+import subprocess
+import sys
+import threading
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -90,6 +96,59 @@ class TestShards:
             assert map_in_order(lambda k: k * k, items, n_threads) == [k * k for k in items]
 
 
+def test_calls_that_map_over_items_themselves_end_though_all_threads_wait():
+    def total(depth: int) -> int:
+        return 1 if depth == 0 else sum(map_in_order(total, [depth - 1] * 3, 2))
+
+    assert total(4) == 3**4
+
+
+def test_the_first_error_in_the_order_of_items_is_raised_and_no_call_runs_on():
+    ended = []
+
+    def call(k: int) -> None:
+        if k == 0:
+            time.sleep(0.02)
+        if k in (0, 3):
+            raise ValueError(f"item {k}")
+        time.sleep(0.02)
+        ended.append(k)
+
+    with pytest.raises(ValueError, match="item 0"):
+        map_in_order(call, range(4), 3)
+    before = ended.copy()
+    time.sleep(0.1)
+    assert ended == before
+
+
+def test_this_thread_works_too_and_no_more_threads_than_wanted_at_a_time():
+    names, running, most, three = set(), [], [], threading.Barrier(3)
+
+    def call(k: int) -> None:
+        names.add(threading.get_ident())
+        running.append(k)
+        most.append(len(running))
+        if k < 3:
+            three.wait(timeout=60)
+        running.remove(k)
+
+    map_in_order(call, range(3), 3)
+    map_in_order(call, range(3, 30), 3)
+    assert threading.get_ident() in names
+    assert max(most) == len(names) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
+def test_a_forked_process_has_threads_of_its_own():
+    code = (
+        "import os; from directrank.features.shards import map_in_order as m; m(abs, [1, 2], 2)\n"
+        "child = os.fork()\n"
+        "if child: os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+        "os._exit(m(abs, [-3, 4], 2) != [3, 4])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_few_results_wait_while_others_are_used(n_threads):
     started = []
@@ -118,11 +177,11 @@ def test_work_without_features_is_cut_into_runs_of_thousands_of_documents(sizes)
     edges = [run.first_query for run in runs]
     assert edges[0] == 0
     assert edges == sorted(set(edges) & {shard.first_query for shard in every})
-    assert 2 <= len(runs) == max(2, min(len(every), indptr[-1] // 4096))
+    assert 2 <= len(runs) == max(2, min(len(every), indptr[-1] // 16384))
     blocks = [block for run in runs for block in run.blocks]
     assert [block.last_query for block in blocks] == [*(b.first_query for b in blocks[1:]), len(sizes)]
     assert all(indptr[b.first_query] == b.first_row and indptr[b.last_query] == b.last_row for b in blocks)
-    assert all(b.last_row - b.first_row <= 8192 for b in blocks if b.last_query - b.first_query > 1)
+    assert all(b.last_row - b.first_row <= 32768 for b in blocks if b.last_query - b.first_query > 1)
 
 
 def test_one_shard_is_not_cut_anew():

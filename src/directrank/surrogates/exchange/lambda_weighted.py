@@ -9,6 +9,7 @@ import numpy as np
 from directrank.contracts import Measure
 from directrank.data.queries import Queries
 from directrank.errors import check_choice
+from directrank.kernels.compile import kernel
 from directrank.kernels.plugins import WIDTH
 from directrank.measures.capabilities import PositionLinear
 from directrank.measures.families.gain_sum import GainSum
@@ -169,6 +170,7 @@ class _SwapOracles(RankedOracles):
         self.discounts = discounts[: queries.longest]
         self.losses = np.append(0.0, discounts[:-1] - discounts[1:])  # D(d) − D(d + 1), 0 at the distance 0
         self.sums = np.append(0.0, np.cumsum(self.discounts))
+        self.weighted = np.append(0.0, np.cumsum(self.discounts * np.arange(len(self.discounts))))
         self.all_runs = self.runs, self.weights
         #: Of queries of near pairs alone, by the query: its ranking, and how many next documents form pairs.
         self.rankings: dict[int, np.ndarray] = {}
@@ -184,7 +186,9 @@ class _SwapOracles(RankedOracles):
         if len(self.numbers) > 4:
             self.numbers[4:] = scores, near_scores(self.queries, scores)
         if self.kind == "swap":
-            self.numbers[0], self.numbers[1] = _over_blocks(self.discounts, self.sums, positions)
+            over_blocks = np.empty((2, len(scores)))
+            _over_blocks(self.sums, self.weighted, positions.above, positions.tied, *over_blocks)
+            self.numbers[:2] = over_blocks
         elif (positions.tied == 1).all():
             self.numbers[:2] = 0.0
         else:
@@ -299,18 +303,17 @@ class _SwapOracles(RankedOracles):
         return ByRank(rule, around, int(np.flatnonzero(losses).max(initial=0)), near)
 
 
-def _over_blocks(discounts: np.ndarray, sums: np.ndarray, positions) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean discount of each document's tied block, and its mean |difference| at two ranks.
+@kernel
+def _over_blocks(sums, weighted, above, tied, level, inside):
+    """Write the mean discount of each document's tied block, and its mean |difference| at two ranks.
 
-    `sums` are those of the first discounts.
+    `sums` are those of the first discounts, and `weighted` those of discounts times their ranks from 0.
     """
-    mean, apart = np.diff(sums)[positions.above], np.zeros(len(positions.above))
-    rows = np.flatnonzero(positions.tied > 1)
-    if len(rows):
-        weighted = np.append(0.0, np.cumsum(discounts * np.arange(len(discounts))))
-        a, m = positions.above[rows].astype(np.int64), positions.tied[rows].astype(np.int64)
+    for i in range(len(above)):
+        a, m = np.int64(above[i]), np.int64(tied[i])
         total = sums[a + m] - sums[a]
-        # Discounts fall: Σ_{p<q} (D_p − D_q) = Σ_t D_{a+t} (m − 1 − 2t), t the rank in the block.
-        spread = (m - 1 + 2 * a) * total - 2 * (weighted[a + m] - weighted[a])
-        mean[rows], apart[rows] = total / m, spread / (0.5 * m * (m - 1))
-    return mean, apart
+        level[i], inside[i] = total, 0.0
+        if m > 1:
+            # Discounts fall: Σ_{p<q} (D_p − D_q) = Σ_t D_{a+t} (m − 1 − 2t), t the rank in the block.
+            spread = (m - 1 + 2 * a) * total - 2.0 * (weighted[a + m] - weighted[a])
+            level[i], inside[i] = total / m, spread / (0.5 * m * (m - 1))
