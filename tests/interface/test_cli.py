@@ -144,7 +144,13 @@ def test_trec_run(tmp_path, monkeypatch, capsys):
     ]
     assert float(fields[2][4]) == 9 * float(fields[1][4])
     (tmp_path / "docs.txt").write_text("0 qid:b 1:1 # two words\n0 qid:b 1:2 # two others\n")
-    assert "is not one word" in one_line(capsys, 3, "rank", "model.dr", "docs.txt", "--format", "trec")
+    refused = one_line(capsys, 3, "rank", "model.dr", "docs.txt", "--format", "trec")
+    assert "'two words' of document 1 is not one word" in refused
+    # What the line names does the job: a table with these names, which evaluate reads.
+    assert "ends in .csv, without --format trec" in refused
+    assert run(capsys, "rank", "model.dr", "docs.txt", "-o", "ranked.csv")[0] == 0
+    assert "b,two words," in (tmp_path / "ranked.csv").read_text()
+    assert run(capsys, "evaluate", "docs.txt", "ranked.csv", "--measures", "RR")[0] == 0
     (tmp_path / "docs.txt").write_text("0 qid:b 1:1\n0 qid:b 1:2\n")
     _, out, _ = run(capsys, "rank", "model.dr", "docs.txt", "--format", "trec")
     assert [line.split()[2] for line in out.splitlines()] == ["2", "1"]

@@ -187,3 +187,9 @@ def test_a_line_about_no_parameter_is_a_mistake():
 @pytest.mark.parametrize("name", group.commands)
 def test_every_argument_and_option_has_a_sentence(name):
     assert not [each.name for each in group.commands[name].params if not each.help]
+
+
+@pytest.mark.parametrize("name", group.commands)
+def test_usage_has_each_argument_in_one_pair_of_brackets(name):
+    command = group.commands[name]
+    assert "[[" not in command.get_usage(command.context_class(command, info_name=name))

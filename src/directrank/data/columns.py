@@ -122,7 +122,8 @@ def choose_columns(
 ) -> Columns:
     """Return the role of each column of a table; `where` names the file in messages.
 
-    `kinds` are columns of a type of categories, which are categorical unless the options say which are.
+    `kinds` are columns that are categories by their type: categorical, too, unless the options name none, or
+    are those of a model.
 
     Raises DataError if a column does not exist, is there twice, or has two roles, or no column is left for
     features.
@@ -190,7 +191,11 @@ def choose_columns(
             f"{where}: {len(features)} columns of features, expected {how.n_features} as in training; "
             "name them by --features, or leave others out by --drop"
         )
-    categorical = kinds if how.categorical is None else selected(how.categorical, names, where, used)
+    categorical = set(kinds)
+    if how.categorical is not None:
+        categorical = set(selected(how.categorical, names, where, used))
+        # A model names all; a user who names one column does not mean that others became numbers.
+        categorical |= set(kinds) if categorical and how.n_features is None else set()
     present = {*used, *features}
     left_out = tuple(name for name in names if name not in present) if how.features is None else tuple(drop)
     categorical = tuple(name for name in features if name in categorical)

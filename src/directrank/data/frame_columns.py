@@ -58,13 +58,14 @@ def coded(X, categorical: Collection[str] | None = None) -> tuple[Any, dict[str,
         return X, {}
     for name in table.columns:
         column = table.get_column(name)
-        if _is_categorical(column) if categorical is None else name in categorical:
+        if is_categorical(column) if categorical is None else name in categorical:
             codes, categories[name] = _codes(column)
             code_columns.append(nw.new_series(name, codes, nw.Float32, backend=table.implementation))
     return (table.with_columns(*code_columns).to_native() if code_columns else X), categories
 
 
-def _is_categorical(column) -> bool:
+def is_categorical(column) -> bool:
+    """Whether a column is of a type of categories, or of text without a number."""
     kind = str(column.dtype).partition("(")[0]
     if kind in ("Categorical", "Enum"):
         return True

@@ -13,6 +13,7 @@ from directrank.data.frame_columns import (
     column_numbers,
     finite_numbers,
     first_cell_of_text,
+    is_categorical,
     numbers_or_none,
     refuse_twice,
 )
@@ -49,8 +50,8 @@ def from_frame(
     drop : sequence of str, default=()
         Columns to leave out, or patterns.
     categorical : sequence of str, optional
-        The features that are categories: text or whole numbers. By default columns of categories, and of
-        text without a number.
+        The features that are categories: text or whole numbers, beside columns of categories, and of text
+        without a number; () for none.
     labelled : bool, default=True
         Whether the documents have relevance.
     name : str, default=""
@@ -92,7 +93,8 @@ def read_frame(frame, how: ReadOptions, name: str = "") -> QueryGroups:
 
     refuse_twice(frame)
     table = nw.from_native(frame, eager_only=True)
-    columns = choose_columns(table.columns, how, name or "data frame")
+    kinds = [each.name for each in table.iter_columns() if how.categorical and is_categorical(each)]
+    columns = choose_columns(table.columns, how, name or "data frame", kinds)
     relevance = _grades(table, columns.label) if how.labelled and columns.label else None
     chosen = table.select(columns.features).to_native()
     chosen, categories = coded(chosen, None if how.categorical is None else columns.categorical)

@@ -57,8 +57,8 @@ class TableOptions:
         Sequence[str] | None,
         (
             "--categorical COLUMNS",
-            "Features that are categories, such as brand,language, or patterns.  [default: dictionaries of "
-            "text in Parquet and Arrow]",
+            "Features that are categories, such as brand,language, or patterns, beside dictionaries of text "
+            "in Parquet and Arrow.",
         ),
     ] = None
 
@@ -83,7 +83,7 @@ class ReadOptions(TableOptions):
     stand_ins : sequence of str, default=()
         Without `features`, the columns of features if the file has all of these, such as ``Column_0``.
     categorical : sequence of str, optional
-        Features that are categories, or patterns; by default those of a type of categories.
+        Features that are categories, or patterns, beside those of a type of categories; () for none.
     missing : {"nan", "error", "query_min"} or float, optional
         The meaning of a missing feature: NaN (the default), an error, the least value within the query, or a
         number.

@@ -192,8 +192,8 @@ def load_data(
     drop : sequence of str, default=()
         Columns to leave out, or patterns: those that hold no numbers, for example.
     categorical : sequence of str, optional
-        The features that are categories, such as brands, or patterns. By default dictionaries of text, in
-        Parquet and Arrow.
+        The features that are categories, such as brands, or patterns, beside dictionaries of text in Parquet
+        and Arrow; () for none.
     missing : {"nan", "error", "query_min"} or float, optional
         The meaning of an empty cell, or of a literal NULL: NaN, which every method takes and is the default;
         an error; the least value within the query; or a number.

@@ -177,7 +177,7 @@ def _refuse_texts(texts: list[str], what: str) -> None:
     row = next(row for row, text in enumerate(texts) if len(text.split()) != 1)
     raise DataError(
         f"{what} {texts[row]!r} of document {row + 1} is not one word, which a TREC run needs; "
-        "use --format scores"
+        "a table takes it: name a file that ends in .csv, without --format trec"
     )
 
 

@@ -155,6 +155,28 @@ class TestReaders:
         ):
             assert groups.categories["brand"] == expected
 
+    def test_naming_one_column_leaves_others_that_are_categories_by_their_type(self, tmp_path):
+        frame = TRAIN.assign(brand=np.arange(len(TRAIN)) % 3, language=TRAIN.language.astype("category"))
+        frame.to_parquet(tmp_path / "t.parquet")
+        for groups in (
+            from_frame(frame, categorical=["brand"]),
+            from_frame(frame.astype({"language": object}), categorical=["brand"]),
+            from_frame(pl.from_pandas(frame), categorical=["brand"]),
+            load_data(tmp_path / "t.parquet", categorical=["brand"]),
+        ):
+            assert groups.categories == {"brand": ("0", "1", "2"), "language": ("de", "en")}
+        with pytest.raises(DataError, match="column 'language'"):
+            load_data(tmp_path / "t.parquet", categorical=[])
+
+    def test_a_model_says_which_columns_are_categories(self, tmp_path):
+        numbers = TRAIN.assign(language=np.arange(len(TRAIN)) % 2)
+        ranker = fitted(RankSVM(), numbers)
+        frame = numbers.assign(language=numbers.language.astype(str).astype("category"))
+        frame.to_parquet(tmp_path / "t.parquet")
+        groups = load_data(tmp_path / "t.parquet", ranker=ranker)
+        assert list(groups.categories) == ["brand"]
+        np.testing.assert_array_equal(ranker.predict(groups), ranker.predict(numbers[COLUMNS]))
+
 
 class TestRefusals:
     @pytest.mark.parametrize("day", ["%Y-%m-%d", "%d/%m/%Y", "%Y-%m-%d %H:%M"])

@@ -348,7 +348,7 @@ TolerateUnclear = Annotated[
 ]
 WithoutSelf = Annotated[
     bool,
-    ("--without-self", "Leave out documents that are called like their query (ArguAna, Quora)."),
+    ("--without-self", "Leave out documents that have the name of their query (ArguAna, Quora)."),
 ]
 
 

@@ -313,7 +313,10 @@ class Fusion:
         if row != LEARNED:
             why = "asked for"
         elif self.normalisation_ != RANK:
-            why = f"{self.n_judged_} judged queries show a gain over {RRF}, and none by learned weights"
+            why = (
+                f"they beat {RRF} on the {self.n_judged_} judged queries that chose them, and learned "
+                "weights gain too little"
+            )
         else:
             why = "judged queries show no convincing gain over it" if self.n_judged_ else "no query is judged"
         return f"Weights: equal, of {scores}{': ' if rules else ''}{''.join(rules)}, as {why}"

@@ -387,3 +387,17 @@ def test_what_runs_add_is_arithmetic():
     assert np.isnan(found["d"].scores["words"])
     with pytest.raises(DataError, match="no run has the query p"):
         fusion.explain(RUNS, "p")
+
+
+def test_equal_weights_are_no_proof_of_a_gain_on_other_queries():
+    """The judged queries chose these weights, so that the sentence claims nothing for others."""
+    rng, runs, judged = np.random.default_rng(1), {"a": {}, "b": {}}, {}
+    for query in map(str, range(60)):
+        grades = (rng.random(40) < 0.12) * rng.integers(1, 4, 40)
+        judged[query] = {f"d{at}": int(grade) for at, grade in enumerate(grades)}
+        for run in runs.values():
+            scores = grades + 1.5 * rng.normal(size=40)
+            run[query] = {f"d{at}": float(scores[at]) for at in np.argsort(-scores)[:20]}
+    fusion = Fusion("nDCG@10", random_state=0).fit(runs, judged)
+    assert (fusion.normalisation_, fusion.share_) == ("min-max", 0)
+    assert "beat RRF (k = 60) on the 60 judged queries that chose them" in fusion.summary()

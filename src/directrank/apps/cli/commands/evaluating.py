@@ -123,7 +123,8 @@ def evaluate(
     --report FILE: Also write the page of `compare` about these runs.
     --judge FILE: A machine's judgments of these and more queries: each measure with the shorter interval that
         they allow, whatever they are worth.
-    --queries-needed WIDTH: With --judge: how many people must judge for so wide an interval.
+    --queries-needed WIDTH: With --judge: the number of queries that people must judge for an interval of this
+        width.
     --cutoff FILE: Print what this file of `directrank cutoff` keeps and misses of the runs.
     --model MODEL: Without RUN: evaluate the scores of this model. With runs: read a table of DATA as its
         training data were read.
@@ -447,7 +448,7 @@ def agreement(
 
     FIRST: TREC qrels or labelled documents, such as people's judgments.
     SECOND: Other judgments, such as a language model's; none, but runs, with --judges.
-    [RUN…]: TREC runs or tables of scores: do both order them alike?
+    RUN…: TREC runs or tables of scores: do both order them alike?
     --judges A,B: Two columns of grades of FIRST, instead of SECOND; empty cells are not judged.
     --measure NAME: The measure that orders runs.
     --most N: How many documents of the largest differences to list.
@@ -543,7 +544,7 @@ def fuse(
     --tag WORD: Last column of a TREC run.
     --to ENGINE: Print the weights for opensearch, elasticsearch, solr or vespa, and nothing else.
     --report FILE: Also write a page: the rules compared, and whether learning is worth it.
-    --cutoff FILE: Write of --run-out what this file of `directrank cutoff` keeps alone.
+    --cutoff FILE: Write to --run-out only what this file of `directrank cutoff` keeps.
     """
     from directrank.apps.fusion import Fusion
     from directrank.files import refuse_absent_columns

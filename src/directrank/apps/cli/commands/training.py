@@ -25,7 +25,14 @@ from directrank.apps.cli.options import (
     Verbose,
     names,
 )
-from directrank.apps.cli.output import data_check_lines, difference_cells, print_columns, print_json, remark
+from directrank.apps.cli.output import (
+    data_check_lines,
+    difference_cells,
+    print_columns,
+    print_json,
+    remark,
+    spinner,
+)
 from directrank.apps.cli.settings import (
     check_file,
     check_folder,
@@ -285,7 +292,7 @@ def rank(
     --tag WORD: Last column of a TREC run.
     --rounds N: Use the first N rounds of a model of LightGBM or XGBoost. [default: up to the best round if
         XGBoost stopped early, or all]
-    --cutoff FILE: Write the documents alone that this file of `directrank cutoff` keeps.
+    --cutoff FILE: Write only the documents that this file of `directrank cutoff` keeps.
     """
     from directrank.files.scores import document_names, format_of_scores, is_formula
     from directrank.models import load
@@ -476,7 +483,7 @@ def _distributed(
     except ImportError as error:
         raise UsageError(f"--scheduler: {error}") from None
     with ExitStack() as stack:
-        with usage(f"--scheduler {scheduler}"):
+        with usage(f"--scheduler {scheduler}"), spinner(f"connecting to {scheduler}"):
             client = stack.enter_context(connect(scheduler))
         placed = {}
         for name, groups in data.items():
@@ -561,8 +568,8 @@ def export(
     --target-version V: Version of the engine, where files differ by it.
     --measure NAME: Measure of --check. [default: the model's own]
     --accept: Write the file even if --check finds that the order changes.
-    --distil DATA: Documents by which trees take the place of what the engine does not say, such as weighted
-        features beside trees; the loss is measured on --check, or on a fifth of these queries.
+    --distil DATA: Documents from which trees learn what the engine cannot compute, such as weighted features
+        beside trees; the loss is measured on --check, or on a fifth of these queries.
     """
     from directrank.apps.engines import export as exported
     from directrank.measures import parse_measure

@@ -126,7 +126,7 @@ def compare(request: Request) -> Comparison:
     drop : sequence of str, default=()
         Columns to leave out, or patterns.
     categorical : sequence of str, optional
-        Features that are categories, or patterns; by default dictionaries of text in Parquet and Arrow.
+        Features that are categories, or patterns, beside dictionaries of text in Parquet and Arrow.
     kfold : int, optional
         Split all queries into this many random folds (by `seed`) and ignore the folds of the data.
     fold_by : str or array of shape (n_docs,), optional
