@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import skew, ttest_1samp, ttest_rel
+from scipy.stats import nct, skew, ttest_1samp, ttest_rel
 from scipy.stats import t as t_of
 
 import directrank
@@ -42,6 +42,26 @@ def test_each_end_is_the_further_of_student_and_hall():
     mirrored = one(-gains - 0.5, np.zeros(30), 0.5 + low)
     assert mirrored.high == pytest.approx(-low - 0.5, rel=1e-9)
     assert mirrored.p == pytest.approx(0.05, rel=1e-9)
+    # Below the margin a negative skewness would make a loss more certain than Student's test does.
+    worse = one(gains, np.zeros(30), 0.04)
+    assert worse.p == pytest.approx(ttest_1samp(gains, -0.04, alternative="less").pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_correction_counts_as_a_larger_error_in_the_queries_needed(sign):
+    """Gains a little above the margin, or below; the end on its side is further than Student's."""
+    gains = np.random.default_rng(4).exponential(0.1, 30)
+    gains = sign * (gains.mean() - gains + 0.015)
+    found, student = one(gains, np.zeros(30), 0.0), ttest_1samp(gains, 0.0).confidence_interval(0.9)
+    end, of_student = (found.low, student.low) if sign > 0 else (found.high, student.high)
+    wider = (end - found.difference) / (of_student - found.difference)
+    assert wider > 1.1
+    effect = abs(gains.mean()) / gains.std(ddof=1) / wider
+
+    def power(n):
+        return nct.sf(t_of(n - 1).ppf(0.95), n - 1, effect * np.sqrt(n))
+
+    assert power(found.queries_needed - 1) < 0.8 <= power(found.queries_needed)
 
 
 def losses(rng, shape):

@@ -1,8 +1,10 @@
 """Tests of paired differences: by hand, by scipy, and by the theorems they rest on."""
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from threadpoolctl import threadpool_info
 
 from directrank.apps.evaluation.significance import (
@@ -120,6 +122,20 @@ def test_bootstrap_intervals_of_few_queries_cover_what_they_promise():
     # Percentiles of 2.5 and 97.5 % cover 89 %.
     assert np.mean((low <= 0) & (high >= 0)) > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 1000)
     assert [end.item() for end in bootstrap_interval(np.array([[0.5]]))] == [0.5, 0.5]
+
+
+def test_bootstrap_percentiles_are_those_of_all_resamples():
+    """Of six queries, each resample of six; Student's 2.5 % point, whose normal percentile is .24 %."""
+    n, rng = 6, np.random.default_rng(4)
+    values = rng.normal(size=(n, 300))
+    counts = np.array([np.bincount(some, minlength=n) for some in combinations_with_replacement(range(n), n)])
+    share = special.factorial(n) / special.factorial(counts).prod(axis=1) / n**n
+    low, high = bootstrap_interval(values)
+    means, tail = counts @ values / n, stats.norm.cdf(np.sqrt(n / (n - 1)) * stats.t(n - 1).ppf(0.025))
+    # Of 5,000 resamples the share is known to a third for one column, to a tenth for the mean of many.
+    assert [(share @ beyond).mean() for beyond in (means < low, means > high)] == pytest.approx(
+        [tail, tail], rel=0.2
+    )
 
 
 def test_effect_size_by_hand():
