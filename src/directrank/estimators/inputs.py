@@ -152,9 +152,11 @@ def validation_rows(eval_set, eval_qid, eval_group) -> Rows:
 def checked_target(y) -> np.ndarray:
     """Return relevance as a vector of numbers; ordered categories become grades (`as_grades`).
 
-    Raises DataError that names the first value that is no number.
+    Raises DataError that names the first value that is no number, or says that there is none.
     """
     column = as_numbers(as_grades(y), np.float64, "y")
+    if not column.size:
+        raise DataError("y is empty; expected the relevance of each row of X")
     if column.ndim == 2 and column.shape[1] == 1:
         from sklearn.exceptions import DataConversionWarning
 

@@ -116,3 +116,11 @@ def test_relevance_that_is_no_number_is_refused(y, message):
     if np.ndim(y):
         with pytest.raises(ValueError, match=message):
             QueryGroups(X, y, QID)
+
+
+@pytest.mark.parametrize("y", [[], np.zeros((0, 1))])
+def test_relevance_of_no_row_is_refused_with_what_to_pass(y, ranker):
+    with pytest.raises(ValueError, match=r"^y is empty; expected the relevance of each row of X$"):
+        Regression().fit([[1.0], [2.0]], y, qid=[0, 0])
+    with pytest.raises(ValueError, match="y is empty"):
+        ranker.score(np.zeros((2, ranker.n_features_in_)), y, qid=[0, 0])

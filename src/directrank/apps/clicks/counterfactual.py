@@ -179,6 +179,7 @@ def predict_labels(
         In row order.
     """
     from sklearn.ensemble import HistGradientBoostingRegressor
+    from threadpoolctl import threadpool_limits
 
     item, cells = places_of(log, groups.qid, document_names(groups)), cells_of(log, propensities)
     label = click_credits(cells, propensities).label
@@ -194,8 +195,10 @@ def predict_labels(
             raise DataError(f"{log.source}: too few queries for doubly robust labels: each needs others")
         model: Any = HistGradientBoostingRegressor(random_state=seed)
         model.set_params(early_stopping=False)
-        model.fit(X[rows], label[item[rows]], weight[item[rows]])
-        values[part == number] = model.predict(X[part == number])
+        # Several threads spin at each of thousands of small steps, for minutes where other work runs.
+        with threadpool_limits(1, user_api="openmp"):
+            model.fit(X[rows], label[item[rows]], weight[item[rows]])
+            values[part == number] = model.predict(X[part == number])
     return values if propensities.offset is not None else np.clip(values, 0.0, 1.0)
 
 

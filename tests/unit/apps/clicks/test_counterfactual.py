@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import skew
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads
+from threadpoolctl import threadpool_limits
 
 from directrank import (
     ApproxRank,
@@ -574,3 +576,19 @@ def test_doubly_robust_is_the_default_where_documents_have_features():
     one = log.of_queries(np.arange(60) == 0)
     first = GROUPS.select(np.arange(60) == 0)
     assert label_clicks(first, one, p)[0].n_docs == 10
+
+
+def test_predicted_labels_are_learned_by_one_thread(monkeypatch):
+    """Threads of OpenMP spin at each small step, and take minutes where other work runs."""
+    log, threads = make_clicks(GROUPS, {"a": GROUPS.X[:, 0], "b": GROUPS.X[:, 1]}, random_state=0), []
+    for name in ("fit", "predict"):
+        computed = getattr(HistGradientBoostingRegressor, name)
+
+        def recorded(self, *rows, computed=computed):
+            threads.append(_openmp_effective_n_threads())
+            return computed(self, *rows)
+
+        monkeypatch.setattr(HistGradientBoostingRegressor, name, recorded)
+    with threadpool_limits(2, user_api="openmp"):
+        predict_labels(GROUPS, log, estimate_propensities(log, test=False))
+    assert threads == [1] * 10
