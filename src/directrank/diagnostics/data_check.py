@@ -327,9 +327,13 @@ def _missing(groups: QueryGroups) -> list[Finding]:
 
 def _features(scanned: Scan, groups: QueryGroups) -> list[Finding]:
     constant = scanned.constant
+    # Where every value is common, nothing is left for the feature of the others.
+    values = groups.encoding.values if groups.encoding else ()
+    of_others = {f"{column}={Encoding.other}" for column in values}
 
     def names(which: np.ndarray) -> list[str]:
-        return [feature_name(groups, column) for column in np.flatnonzero(which).tolist()]
+        every = (feature_name(groups, column) for column in np.flatnonzero(which).tolist())
+        return [name for name in every if name not in of_others]
 
     hashes, first, duplicates = scanned.columns.tolist(), {}, []
     for column in np.flatnonzero(~constant).tolist():

@@ -1,9 +1,10 @@
 """The gravest finding of the data check comes first, and on the command line alone."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from directrank import QueryGroups, check_data
+from directrank import QueryGroups, check_data, from_frame
 from directrank.apps.cli.output import data_check_lines
 
 
@@ -46,3 +47,13 @@ def test_queries_with_a_document_twice_are_named():
     assert (found.count, found.examples) == (1, ["q"])
     once = QueryGroups(groups.X, groups.relevance, [*"qqqrrr"], docid=[*"abcdef"])
     assert not [found for found in check_data(once).findings if found.code == "duplicate_names"]
+
+
+def test_no_value_left_for_the_feature_of_other_categories_is_no_finding():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "qid": np.repeat(np.arange(30), 10), "relevance": rng.integers(0, 3, 300), "brand": ["a", "b"] * 150,
+        "price": rng.normal(size=300), "year": 2026.0,
+    })  # fmt: skip
+    (finding,) = (each for each in check_data(from_frame(frame)).findings if "constant" in each.code)
+    assert finding.examples == ["year"]

@@ -66,8 +66,11 @@ class ModelCard:
 
     def rows(self) -> list[tuple[str, str]]:
         """Return names and texts of what the card has, for a table."""
-        possible = [name for name, reason in self.exports.items() if not reason]
-        refused = [(f"not to {name}", reason) for name, reason in self.exports.items() if reason]
+        reasons: dict[str, list[str]] = {}
+        for name, reason in self.exports.items():
+            reasons.setdefault(reason.removeprefix(name).lstrip(": "), []).append(name)
+        possible = reasons.pop("", [])
+        refused = [("not to", f"{', '.join(names)}: {reason}") for reason, names in reasons.items()]
         certificate = ", ".join(f"{name} {value:.3g}" for name, value in self.certificate.items())
         names = [f"{name} ({self.categories[name]} values)" if name in self.categories else name
                  for name in self.features]  # fmt: skip

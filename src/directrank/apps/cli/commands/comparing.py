@@ -104,7 +104,7 @@ def compare(
     --methods NAMES: Methods with commas, such as "adarank(AP), regression"; or all. Of other libraries:
         lightgbm:lambdarank …, sklearn:MODULE.CLASS; runs:NAME=FOLDER. See directrank methods.
     --clicks LOG: A log of clicks, as `directrank propensities` reads it: methods learn from it, and are
-        compared by what they would have earned in it; --select-by names DCG, P or RBP.
+        compared by what they would have earned in it; --select-by names DCG, P or RBP. A rerun starts anew.
     --safe MODEL: With --clicks: also each method where it is shown to be better than this model.
     --split RULE: With --clicks: folds of queries, or the last 1/--kfold of impressions, by the days of the
         log.
