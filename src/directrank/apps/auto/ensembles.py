@@ -632,9 +632,10 @@ class AutoRanker(BaseEnsemble):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ranker = self._built(member.method, member.point, on_fold=True)
-            return ranker._fit(
-                Rows(train, weight=weights), rounds=member.rounds, monitored=member.rounds is None
-            )
+            solver = ranker.components()[1]
+            # Nothing is ranked in each round where that changes no solution.
+            chooses = member.rounds is None and getattr(solver, "chooses_rounds", solver.chooses)
+            return ranker._fit(Rows(train, weight=weights), rounds=member.rounds, monitored=chooses)
 
     def _rounds_of(self, fits: Sequence[Any], sizes: Sequence[int]) -> int | None:
         """Return the number of rounds that is best on all judged queries; None where there is no choice."""

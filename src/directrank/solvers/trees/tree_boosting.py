@@ -307,10 +307,12 @@ class _Model:
         else:
             growth.rows[:], growth.ordered[:] = self.places, of_live
             growing.begin(growth, len(self.places), of_live.sum())
-            most = np.inf if self.n_threads == 1 else float(VALUES_A_THREAD)
-            # This thread takes the last block, and begins first: the last ones have one tile more.
-            tiles = np.array_split(np.unique(chosen >> 3)[::-1], self.n_threads)[::-1]
-            blocks = [chosen[np.isin(chosen >> 3, some)] for some in tiles if len(some)]
+            most, blocks = np.inf, []
+            if self.n_threads > 1:
+                # This thread takes the last block, and begins first: the last ones have one tile more.
+                tiles = np.array_split(np.unique(chosen >> 3)[::-1], self.n_threads)[::-1]
+                blocks = [chosen[np.isin(chosen >> 3, some)] for some in tiles if len(some)]
+                most = float(VALUES_A_THREAD)
 
             def search(block: np.ndarray) -> growing.Growth:
                 of_thread = growth.of_thread()

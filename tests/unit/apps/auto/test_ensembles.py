@@ -514,13 +514,13 @@ def test_fits_to_the_same_documents_share_their_moments_and_their_scatter(monkey
         assert kept.feature_deviations_.tobytes() == alone.feature_deviations_.tobytes()
 
 
-def test_no_documents_are_ranked_after_rounds_whose_number_is_known(monkeypatch):
-    """On folds of many queries the validation set has chosen the rounds."""
+def test_no_training_documents_are_ranked_on_folds_where_that_changes_nothing(monkeypatch):
+    """On folds of many queries the validation set has chosen the rounds; coordinate ascent chooses steps."""
     followed, follow = [], training.MeanMonitor.__call__
     monkeypatch.setattr(
         training.MeanMonitor, "__call__", lambda self, scores: followed.append(self) or follow(self, scores)
     )
-    members = "trees-xendcg(rounds=3,leaves=7,learning_rate=0.1),frank(rounds=3)"
+    members = "trees-xendcg(rounds=3,leaves=7,learning_rate=0.1),frank(rounds=3),ndcgboost(rounds=3),listnet"
     auto = AutoRanker("AP", members=members, refit=False).fit(GROUPS, eval_set=OTHERS)
     assert {monitor.groups.n_queries for monitor in followed} == {OTHERS.n_queries}
     # The same with the training queries as those that are ranked.
@@ -531,6 +531,9 @@ def test_no_documents_are_ranked_after_rounds_whose_number_is_known(monkeypatch)
     assert len({monitor.groups.n_queries for monitor in followed}) > 1
     assert auto.shares_ == monitored.shares_
     assert auto.predict(GROUPS).tobytes() == monitored.predict(GROUPS).tobytes()
+    monkeypatch.undo()
+    monkeypatch.setattr(training, "NoMonitor", None)
+    AutoRanker("AP", members="coordinate-ascent", refit=False).fit(GROUPS, eval_set=OTHERS)
 
 
 def tried(name, values):
