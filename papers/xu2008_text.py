@@ -28,8 +28,8 @@ from directrank import AdaRank, PermuRank, RankBoost, RankSVM, evaluate, find_fo
 from directrank.apps.experiments import Comparison
 from directrank.apps.report.charts import Line
 from directrank.apps.text import (
+    CandidateFeatures,
     CollectionOptions,
-    FeatureSet,
     build_index,
     make_features,
     open_index,
@@ -163,7 +163,7 @@ def curves_picture(found: Collection) -> str:
     return line_picture(title, "round", "training AP", lines, from_zero=False, logarithmic=marks)
 
 
-def shares(made: FeatureSet, measure: str) -> dict[str, float]:
+def shares(made: CandidateFeatures, measure: str) -> dict[str, float]:
     """Return what the candidates' ideal is of the ideal of all relevant documents, for each query."""
     grades, qids = made.groups.relevance, made.groups.qid
     held = {qid: np.sort(grades[(qids == qid) & (grades > 0)])[::-1] for qid in made.relevant}
@@ -181,7 +181,7 @@ def ideal(grades: np.ndarray, measure: str) -> float:
     return float(((2.0**top - 1.0) / np.log2(np.arange(2, len(top) + 2))).sum())
 
 
-def bm25_values(made: FeatureSet, folds: Path) -> dict[str, dict[str, dict[str, float]]]:
+def bm25_values(made: CandidateFeatures, folds: Path) -> dict[str, dict[str, dict[str, float]]]:
     """Return measure, then BM25 by default and tuned, then the value of each test query."""
     groups = made.groups
     found = [evaluate(groups, column, measures=MEASURES, per_query=True) for column in groups.X.T]

@@ -21,3 +21,9 @@ def test_the_script_that_the_type_checker_reads_runs(capsys):
     printed = capsys.readouterr().out
     assert "nDCG@10" in printed
     assert "['ranksvm', 'listnet']" in printed
+
+
+@pytest.mark.parametrize("line", ["class FeatureSet", "class Verdict", "TARGETS"])
+def test_a_name_that_had_two_meanings_has_one(line):
+    sources = Path(directrank.__file__).parent.rglob("*.py")
+    assert sum(f"\n{line}" in path.read_text("utf-8") for path in sources) == 1

@@ -32,7 +32,7 @@ NO_REGRET = 1e-9
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ConsistencyResult:
     """The result of `check`; all values are expected ones, and documents are numbered from 0.
 
     `consistent` says whether the regret is only rounding: True does not prove consistency, False refutes it.
@@ -122,7 +122,7 @@ class Distribution:
         return np.bincount(self.document, weights, self.n_docs)
 
 
-def check(surrogate: Surrogate, measure: Measure, distribution: Outcomes) -> Verdict:
+def check(surrogate: Surrogate, measure: Measure, distribution: Outcomes) -> ConsistencyResult:
     """Minimise the expected surrogate over a distribution, and compare its ranking with the best one.
 
     A surrogate without a value, or that gradients cannot minimise, is a `TypeError`; see `Distribution`.
@@ -153,7 +153,7 @@ def check(surrogate: Surrogate, measure: Measure, distribution: Outcomes) -> Ver
     regret = max(0.0, best_value - value)
     consistent = regret <= NO_REGRET * max(1.0, abs(best_value))
     supervision = outcomes.expected_supervision(measure) if isinstance(measure, Standardised) else None
-    return Verdict(
+    return ConsistencyResult(
         surrogate.name, measure.name, distribution, scores, value, best_value, best_ranking, regret,
         consistent, supervision,
     )  # fmt: skip
@@ -204,7 +204,7 @@ def best_order(measure: Measure, outcomes: Distribution) -> tuple[float, tuple[i
     return float(values.max()), tuple(rankings[first].tolist())
 
 
-def check_random(surrogate: Surrogate, measure: Measure, times: int, seed: int) -> list[Verdict]:
+def check_random(surrogate: Surrogate, measure: Measure, times: int, seed: int) -> list[ConsistencyResult]:
     """Return the verdicts on random distributions, the largest regret first."""
     rng = np.random.default_rng(seed)
     tried = [random_distribution(rng) for _ in range(times)]

@@ -1,4 +1,4 @@
-"""Checks, their verdicts, and small collections to run them on."""
+"""Checks, their results, and small collections to run them on."""
 
 import sys
 import traceback
@@ -25,7 +25,7 @@ class FailedCheckError(AssertionError):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckResult:
     """Result of one check; the message is why it failed, or a remark."""
 
     check: str
@@ -45,9 +45,9 @@ def words_of(check: Check) -> str:
     return line[0].lower() + line[1:]
 
 
-def run_checks(thing: object, checks: Sequence[Check]) -> list[Verdict]:
+def run_checks(thing: object, checks: Sequence[Check]) -> list[CheckResult]:
     """Run checks on an object; errors of its code are failures, with their file and line."""
-    verdicts, library = [], (str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix)
+    results, library = [], (str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix)
     for check in checks:
         passed, message = True, ""
         with warnings.catch_warnings():
@@ -65,8 +65,8 @@ def run_checks(thing: object, checks: Sequence[Check]) -> list[Verdict]:
                     else ""
                 )
                 passed, message = False, f"{place}{type(error).__name__}: {error}"
-        verdicts.append(Verdict(words_of(check), passed, message))
-    return verdicts
+        results.append(CheckResult(words_of(check), passed, message))
+    return results
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from directrank.testing import (
     of_solvers,
     of_surrogates,
 )
-from directrank.testing.checks import Check, Verdict, run_checks
+from directrank.testing.checks import Check, CheckResult, run_checks
 
 #: The cutoff at which a measure is tried that can have one.
 CUTOFF = 3
@@ -27,13 +27,13 @@ class Report:
 
     kind: str
     name: str
-    verdicts: list[Verdict]
+    results: list[CheckResult]
     notes: list[str] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
         """Whether every check passed."""
-        return all(verdict.passed for verdict in self.verdicts)
+        return all(result.passed for result in self.results)
 
 
 def check_plugin(plugin: PlugIn) -> list[Report]:
@@ -64,10 +64,10 @@ def checks_of_surrogate(surrogate: Surrogate) -> tuple[Check, ...]:
 def check_measure(measure: Measure) -> Report:
     """Run every check of a measure."""
     scaled = measure.with_largest_grade(4)
-    verdicts = run_checks(scaled, checks_of_measure(scaled))
-    verdicts += run_checks(measure, (of_measures.lies_between_zero_and_one,))
-    notes = [of_measures.best_value(scaled)] if verdicts[0].passed else []
-    return Report("measure", measure.name, verdicts, notes)
+    results = run_checks(scaled, checks_of_measure(scaled))
+    results += run_checks(measure, (of_measures.lies_between_zero_and_one,))
+    notes = [of_measures.best_value(scaled)] if results[0].passed else []
+    return Report("measure", measure.name, results, notes)
 
 
 def check_surrogate(surrogate: Surrogate) -> Report:

@@ -24,7 +24,7 @@ from plugin_examples import MEASURE, SURROGATE, nothing_loaded  # noqa: F401 - t
 
 
 def broken(report) -> set[str]:
-    return {each.check for each in report.verdicts if not each.passed}
+    return {each.check for each in report.results if not each.passed}
 
 
 class Share(AP):

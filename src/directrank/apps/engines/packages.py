@@ -132,7 +132,7 @@ PLUGIN = Form(
 )  # fmt: skip
 
 FORMS = {"solr": SOLR, "elasticsearch-ltr": PLUGIN, "opensearch-ltr": PLUGIN}
-TARGETS = (*FORMS, "vespa")
+PACKAGE_TARGETS = (*FORMS, "vespa")
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Package:
 
 def check_target(target: str) -> None:
     """Raise a ValueError if there is no package for a target."""
-    check_choice("target of a package", target, TARGETS)
+    check_choice("target of a package", target, PACKAGE_TARGETS)
 
 
 def as_vespa_names(function: Function) -> tuple[Function, str, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from directrank.apps.text.collections.reading import read_judgments
 from directrank.apps.text.collections.records import CollectionOptions
 from directrank.apps.text.features.definitions import own_feature
-from directrank.apps.text.features.making import FeatureSet, bm25_run, make_features
+from directrank.apps.text.features.making import CandidateFeatures, bm25_run, make_features
 from directrank.apps.text.features.model import model_of_features
 from directrank.apps.text.features.writing import write_features
 from directrank.apps.text.index.analysis import Analysis
@@ -12,8 +12,11 @@ from directrank.apps.text.index.folder import Index, open_index
 from directrank.apps.text.search.page import SearchServer
 from directrank.apps.text.search.searching import Hit, Piece, Searcher
 
+FeatureSet = CandidateFeatures  # its earlier name
+
 __all__ = [
     "Analysis",
+    "CandidateFeatures",
     "CollectionOptions",
     "FeatureSet",
     "Hit",

@@ -145,7 +145,7 @@ def test_columns_and_values_from_outside_are_said_or_refused(target, name, tmp_p
         if "linear" not in target.kinds:
             scorer = Additive.of([1.0, 2.0], [stump(0, 0.1), stump(2, 0.5)])
         model, groups = shop(column, values, scorer, number)
-        for package in (None, tmp_path / "p")[: 1 + (target.name in packages.TARGETS)]:
+        for package in (None, tmp_path / "p")[: 1 + (target.name in packages.PACKAGE_TARGETS)]:
             made, refusal = said(target, model, groups, package)
             if made is None:
                 assert name in refusal or repr(name)[1:-1] in refusal
@@ -231,7 +231,7 @@ def test_splits_on_sets_are_said_by_texts_where_the_target_can(target, members, 
         with pytest.raises(ExportError, match=f"^{target.name} takes no splits on sets of categories"):
             exported(target, model)
         return
-    for package in (None, tmp_path / "p")[: 1 + (target.name in packages.TARGETS)]:
+    for package in (None, tmp_path / "p")[: 1 + (target.name in packages.PACKAGE_TARGETS)]:
         made = exported(target, model, check=groups, package=package)
         assert made.check.inversions == 0
         assert made.check.difference < 1e-6

@@ -84,15 +84,15 @@ def consistency(
         if random < 1:
             raise UsageError(f"--random {random}: expected 1 or more")
         with usage():
-            verdicts = check_random(surrogate, judge, random, seed)
-        refuting, verdict = sum(not check.consistent for check in verdicts), verdicts[0]
-        facts = {"distributions": random, "refuting": refuting, "worst": verdict.to_dict()}
+            results = check_random(surrogate, judge, random, seed)
+        refuting, result = sum(not check.consistent for check in results), results[0]
+        facts = {"distributions": random, "refuting": refuting, "worst": result.to_dict()}
         if not json:
             sentence = f"{refuting} of {random} random distributions refute consistency"
             print(f"{surrogate.name}, {judge.name}: {sentence}")
             if not refuting:
                 return
-            print(f"the worst: {outcomes_text(verdict.outcomes, '.3f')}")
+            print(f"the worst: {outcomes_text(result.outcomes, '.3f')}")
     else:
         if example is not None and example not in examples:
             raise UsageError(f"no example is called {example!r}; there are {', '.join(examples)}")
@@ -100,16 +100,16 @@ def consistency(
         outcomes = examples[str(example)][1] if file is None else read_distribution(file)
         with usage():
             try:
-                verdict = check(surrogate, judge, outcomes)
+                result = check(surrogate, judge, outcomes)
             except ValueError as error:
                 raise DataError(f"{file or f'--example {example}'}: {error}") from None
-        facts = verdict.to_dict()
+        facts = result.to_dict()
     if json:
         print_json(facts)
     else:
-        print(f"{verdict.surrogate}, minimised in expectation; measured by {verdict.measure}")
-        print_columns(*verdict.table())
-        print("\n".join(verdict.lines()))
+        print(f"{result.surrogate}, minimised in expectation; measured by {result.measure}")
+        print_columns(*result.table())
+        print("\n".join(result.lines()))
 
 
 def check(
@@ -130,15 +130,15 @@ def check(
     plugin = load_plugin(file)
     with spinner(f"checking {len(plugin.things)} of {file.name}"):
         reports = check_plugin(plugin)
-    verdicts = [verdict for report in reports for verdict in report.verdicts]
-    passed = sum(verdict.passed for verdict in verdicts)
+    results = [result for report in reports for result in report.results]
+    passed = sum(result.passed for result in results)
     if json:
         print_json(
             [
                 {
                     "kind": report.kind,
                     "name": report.name,
-                    "checks": list(map(vars, report.verdicts)),
+                    "checks": list(map(vars, report.results)),
                     "notes": report.notes,
                 }
                 for report in reports
@@ -147,16 +147,16 @@ def check(
     else:
         for report in reports:
             rows = [
-                ["passed" if verdict.passed else "FAILED", verdict.check, verdict.message]
-                for verdict in report.verdicts
+                ["passed" if result.passed else "FAILED", result.check, result.message]
+                for result in report.results
             ]
             print_columns([report.kind, report.name, ""], rows)
             for note in report.notes:
                 print(f"note: {note}")
             print()
-        failures = "" if passed == len(verdicts) else f", {len(verdicts) - passed} FAILED"
-        print(f"{passed} of {len(verdicts)} checks passed{failures}")
-    return DONE if passed == len(verdicts) else FAILED
+        failures = "" if passed == len(results) else f", {len(results) - passed} FAILED"
+        print(f"{passed} of {len(results)} checks passed{failures}")
+    return DONE if passed == len(results) else FAILED
 
 
 def read_distribution(path: Path) -> list[tuple[float, list[float]]]:

@@ -48,7 +48,7 @@ NO_DOCUMENT = "judged documents are not in the index"
 BM25 = "whole.bm25"
 
 
-class FeatureSet(NamedTuple):
+class CandidateFeatures(NamedTuple):
     """The features of the candidates of all queries.
 
     Attributes
@@ -83,7 +83,7 @@ def make_features(
     scores: Mapping[str, object] | None = None,
     embeddings: Mapping[str, Sequence[object]] | None = None,
     options: CollectionOptions | None = None,
-) -> FeatureSet:
+) -> CandidateFeatures:
     """Compute the features of the candidate documents of queries.
 
     Parameters
@@ -110,7 +110,7 @@ def make_features(
 
     Returns
     -------
-    FeatureSet
+    CandidateFeatures
 
     Raises
     ------
@@ -159,7 +159,7 @@ def make_features(
         name=NAME,
     )
     relevant = {} if judged is None else {qid: judged[qid].relevant for qid in rows.qids}
-    return FeatureSet(groups, [*lines, *faults.lines(), _summary(groups, rule, relevant)], relevant)
+    return CandidateFeatures(groups, [*lines, *faults.lines(), _summary(groups, rule, relevant)], relevant)
 
 
 def bm25_run(
@@ -168,7 +168,7 @@ def bm25_run(
     *,
     depth: int = 200,
     options: CollectionOptions | None = None,
-) -> FeatureSet:
+) -> CandidateFeatures:
     """Return BM25's run of queries: the first documents of each, with the score as their one feature.
 
     Parameters
@@ -182,7 +182,7 @@ def bm25_run(
 
     Returns
     -------
-    FeatureSet
+    CandidateFeatures
 
     Raises
     ------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from directrank.apps.text.features.making import FeatureSet
+from directrank.apps.text.features.making import CandidateFeatures
 from directrank.data.groups import QueryGroups
 from directrank.errors import DataError
 from directrank.files.folds import PARTS
@@ -45,7 +45,7 @@ WRITERS: dict[str, tuple[str, Callable[[QueryGroups, Path], Any]]] = {
 
 
 def write_features(
-    features: FeatureSet,
+    features: CandidateFeatures,
     folder: str | os.PathLike,
     *,
     kfold: int | None = None,
@@ -60,7 +60,7 @@ def write_features(
 
     Parameters
     ----------
-    features : FeatureSet
+    features : CandidateFeatures
     folder : path
         An empty or a new one, or one of results of this library.
     kfold : int, optional
