@@ -112,6 +112,8 @@ def test_pairs_that_weigh_in_rankings_with_ties_are_those_of_all_pairs(kind, mon
     ranked = np.round(20.0 * SCORES)
     ranked[np.argsort(-ranked)[4:35]] = 60.0  # a block over the cutoff
     listing = surrogate.on(queries, np.ones(1))
+    listing.reweigh(-SCORES)
+    listing.value_and_gradient(SCORES)  # Pairs of an earlier ranking are listed.
     listing.reweigh(ranked)
     assert 0 < n_visited(listing) < N * N // 32
     monkeypatch.setattr(lambda_weighted, "LONG", 2**60)
