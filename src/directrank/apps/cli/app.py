@@ -14,12 +14,15 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from directrank.apps.cli.commands import (
+    agreeing,
     clicks,
     comparing,
     consistency,
     cutting,
+    drifting,
     evaluating,
     explaining,
+    fusing,
     listing,
     texts,
     training,
@@ -35,16 +38,16 @@ COMMANDS: dict[str, Sequence[Callable[..., Any]]] = {
     "Start here": (comparing.demo, comparing.compare, training.fit, training.rank, evaluating.evaluate),
     "Look up names": (listing.methods, listing.measures, listing.doctor),
     "Understand a result": (
-        comparing.report, explaining.show, evaluating.drift, explaining.explain, explaining.importance,
+        comparing.report, explaining.show, drifting.drift, explaining.explain, explaining.importance,
     ),
     "Prepare and deploy": (
         training.convert, training.select, tuning.tune, training.export, cutting.cutoff,
     ),
-    "Combine several retrievers": (evaluating.fuse,),
+    "Combine several retrievers": (fusing.fuse,),
     "Learn from click logs": (clicks.clicks, clicks.propensities),
     "Build a text search": (texts.index, texts.features, texts.search),
     "Check judgments, losses and plug-ins": (
-        evaluating.agreement, explaining.audit, consistency.consistency, consistency.check,
+        agreeing.agreement, explaining.audit, consistency.consistency, consistency.check,
     ),
 }  # fmt: skip
 

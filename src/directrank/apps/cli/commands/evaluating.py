@@ -1,4 +1,4 @@
-"""`directrank evaluate`, `agreement` and `fuse`: rankings made elsewhere, and judgments."""
+"""`directrank evaluate`: rankings made elsewhere, or by a model, measured by judgments or clicks."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from directrank.apps.cli.commands.clicks import (
 )
 from directrank.apps.cli.commands.cutting import evaluate_cutoff
 from directrank.apps.cli.commands.judging import evaluate_with_judge
-from directrank.apps.cli.failures import DONE, UNMET, UsageError, gate_code, usage
+from directrank.apps.cli.failures import DONE, UsageError, gate_code, usage
 from directrank.apps.cli.options import (
     JSON,
     Convention,
@@ -27,10 +27,7 @@ from directrank.apps.cli.options import (
     NotWorse,
     Plugin,
     Quiet,
-    ReadingJudgments,
-    ReadingRuns,
     ReadingStored,
-    Seed,
     Target,
     TolerateUnclear,
     WithoutSelf,
@@ -40,15 +37,12 @@ from directrank.apps.cli.output import (
     print_columns,
     print_gate,
     print_json,
-    print_paragraph,
     print_table,
     remark,
 )
-from directrank.apps.cli.settings import check_file, check_page, read_documents
+from directrank.apps.cli.settings import check_page, read_documents
 from directrank.apps.experiments.options import Options
 from directrank.data.reading_options import ReadOptions
-from directrank.errors import DataError
-from directrank.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
     from directrank.apps.evaluation import Ceiling
@@ -295,7 +289,7 @@ def _print_comparison(result: "Comparison", per_query: bool) -> None:
     if per_query:
         _print_queries(result)
     print_table(result.headline(convention))
-    _print_differences(result)
+    print_differences(result)
     lines = [line for name in result.measures if (line := result.lead_line(convention, name))]
     if within := result.content.significance[convention].within():
         lines.append(f"{within[0].upper()}{within[1:]}.")
@@ -315,7 +309,7 @@ def _print_queries(result: "Comparison") -> None:
     print()
 
 
-def _print_differences(result: "Comparison") -> None:
+def print_differences(result: "Comparison") -> None:
     """Print every tested pair: with a baseline a line per run and measure, without one only of two runs."""
     tests = result.content.significance[result.conventions[0]]
     pairs = [(measure, pair) for measure, pairs in tests.pairs.items() for pair in pairs]
@@ -373,279 +367,3 @@ def _print_categories(by: str, parts: Sequence["CategoryMean"]) -> None:
         head += ["difference", "p holm", "detectable"]
     print()
     print_columns(head, rows if tested else [row[:6] for row in rows])
-
-
-def drift(
-    before: Path,
-    now: Path,
-    *,
-    first: int = 10,
-    persistence: float = 0.9,
-    least: float | None = None,
-    most: int = 10,
-    reading: ReadingRuns,
-    json: JSON = False,
-) -> int:
-    """Compare two runs of the same queries without judgments: how much has changed, and where.
-
-    OLD: The run before: a TREC run, a table of scores, or JSON.
-    NEW: The run of the same queries now.
-    --first K: How many first documents the overlap compares.
-    --persistence P: Of rank-biased overlap: rank d has the weight (1 − p) p^(d − 1).
-    --least SHARE: Exit with 5 if the mean overlap is smaller, such as .8.
-    --most N: How many queries that changed most to list.
-    """
-    from directrank.apps.evaluation import drift as compared
-
-    if least is not None and not 0 <= least <= 1:
-        raise UsageError(f"--least {least:g}: expected a share, from 0 to 1")
-    with usage():
-        found = compared(before, now, cutoff=first, persistence=persistence, how=reading)
-    code = UNMET if least is not None and found.overlap < least else DONE
-    if json:
-        print_json({**found.to_dict(), "least": least, "holds": code == DONE})
-        return code
-    remark(*(f"note: {note}" for note in found.notes))
-    for count, name in ((found.only_before, before), (found.only_now, now)):
-        if count:
-            remark(f"note: {count} queries are in {name} alone, and count 0")
-    rows = [
-        ["queries", str(len(found.queries))],
-        [f"overlap@{first}", f"{found.overlap:.4f}"],
-        [f"RBO, p = {persistence:g}", f"{found.rbo:.4f}"],
-        ["first result changed", f"{found.first_changed:.1%} of queries"],
-    ]
-    print_columns(["drift", "value"], rows)
-    moved = [query for query in found.queries if query.rbo < 1.0][: max(most, 0)]
-    if moved:
-        print()
-        lines = [
-            [query.qid, f"{query.overlap:.4f}", f"{query.rbo:.4f}", query.first_before, query.first_now]
-            for query in moved
-        ]
-        print_columns(["qid", f"overlap@{first}", "RBO", "first before", "first now"], lines)
-    if least is not None:
-        print(f"\noverlap@{first} is {'at least' if code == DONE else 'below'} {least:g}")
-    return code
-
-
-def agreement(
-    first: Path,
-    second: Path | None = None,
-    runs: list[Path] | None = None,
-    *,
-    judges: Sequence[str] | None = None,
-    measure: str = "nDCG@10",
-    most: int = 10,
-    seed: Seed = 0,
-    reading: ReadingJudgments,
-    json: JSON = False,
-) -> None:
-    """Compare two sets of judgments: their grades, and the order of runs under each.
-
-    Intervals are over queries: what other queries like these would give. No model is called. `evaluate
-    --judge` takes figures from both.
-
-    FIRST: TREC qrels or labelled documents, such as people's judgments.
-    SECOND: Other judgments, such as a language model's; none, but runs, with --judges.
-    RUN…: TREC runs or tables of scores: do both order them alike?
-    --judges A,B: Two columns of grades of FIRST, instead of SECOND; empty cells are not judged.
-    --measure NAME: The measure that orders runs.
-    --most N: How many documents of the largest differences to list.
-    """
-    from directrank.apps.evaluation import agreement as compared
-
-    ranked = [*(runs or ())]
-    if judges is not None and second is not None:
-        ranked, second = [second, *ranked], None
-    if judges is None and second is None:
-        raise UsageError("Missing argument 'SECOND', or --judges. See `directrank agreement --help`.")
-    with usage():
-        agreed = compared(
-            first, second, ranked, judges=judges, measure=measure, random_state=seed, how=reading
-        )
-    if json:
-        largest = [difference._asdict() for difference in agreed.most[: max(most, 0)]]
-        tables = {"grades": agreed.grades.tolist(), "counts": agreed.counts.tolist(), "most": largest}
-        print_json({**vars(agreed), **tables})
-        return
-    names = (judges[0], judges[1]) if second is None and judges else (first.name, str(second and second.name))
-    remark(*(f"note: {note}" for note in agreed.notes))
-    print(f"{agreed.n_documents} documents of {agreed.n_queries} queries are judged by both")
-    for count, name in zip((agreed.only_first, agreed.only_second), names, strict=True):
-        if count:
-            remark(f"note: {count} documents are judged by {name} alone, and left out")
-    rows = {"weighted kappa": agreed.kappa, "Krippendorff's alpha": agreed.alpha}
-    if agreed.tau is not None:
-        rows[f"Kendall's tau of {len(agreed.systems)} runs by {agreed.measure}"] = agreed.tau
-    lines = [
-        [
-            name,
-            f"{estimate.value:.4f}",
-            f"{estimate.low:.4f} to {estimate.high:.4f}" if agreed.n_queries > 1 else "none: one query",
-        ]
-        for name, estimate in rows.items()
-    ]
-    print_columns(["agreement", "value", "95 % interval"], lines)
-    grades = [f"{grade:g}" for grade in agreed.grades.tolist()]
-    table = zip(grades, agreed.counts.tolist(), strict=True)
-    print()
-    print_columns([", by ".join(names), *grades], [[grade, *map(str, row)] for grade, row in table])
-    if agreed.systems:
-        print()
-        means = [[name, *(f"{value:.4f}" for value in pair)] for name, pair in agreed.systems.items()]
-        print_columns([agreed.measure, *names], means)
-    if agreed.most and most > 0:
-        print()
-        differing = [
-            [difference.qid, difference.docid, f"{difference.first:g}", f"{difference.second:g}"]
-            for difference in agreed.most[:most]
-        ]
-        print_columns(["qid", "docid", *names], differing)
-
-
-def fuse(
-    runs: list[Path],
-    *,
-    qrels: Path | None = None,
-    measure: str = "nDCG@10",
-    normalise: Sequence[str] = ("rank", "min-max", "mnz", "standardised", "log-odds"),
-    rule: str = "learned",
-    kfold: int = 5,
-    seed: Seed = 0,
-    model: Path | None = None,
-    out: Target | None = None,
-    run_out: Target | None = None,
-    tag: str = "directrank",
-    to: str | None = None,
-    report: Target | None = None,
-    cutoff: Path | None = None,
-    without_self: WithoutSelf = False,
-    reading: ReadingJudgments,
-    json: JSON = False,
-    quiet: Quiet = False,
-) -> None:
-    """Fuse runs of several retrievers, with weights learned for the measure and shrunk towards RRF.
-
-    With judgments it also compares the weights with RRF, CombSUM, CombMNZ, the best of 11 weights and each
-    run, on queries that they were not learned from.
-
-    RUN…: TREC runs or tables of qid, docid and score of the same queries, two or more.
-    --qrels FILE: Judgments to learn from: labelled documents, or what `features --qrels` reads. [default:
-        none, plain RRF]
-    --measure NAME: Measure to learn for.
-    --normalise NAMES: Normalisations to choose from, with commas: rank, min-max, mnz, standardised, log-odds.
-    --rule NAME: What to take: learned, rrf, combsum, combmnz, grid (the best of 11 weights of two runs),
-        single (the best run), or the name of a run.
-    --kfold N: Folds of the judged queries for the comparison; 0 leaves it out.
-    --model FILE: Fuse with the weights of this file of --out; learn none.
-    -o --out FILE: The file for the weights, such as fusion.dr.
-    --run-out FILE: The file for the fused run; its ending chooses the format, or TREC.
-    --tag WORD: Last column of a TREC run.
-    --to ENGINE: Print the weights for opensearch, elasticsearch, solr or vespa, and nothing else.
-    --report FILE: Also write a page: the rules compared, and whether learning is worth it.
-    --cutoff FILE: Write to --run-out only what this file of `directrank cutoff` keeps.
-    """
-    from directrank.apps.fusion import Fusion
-    from directrank.files import refuse_absent_columns
-    from directrank.files.scores import format_of_scores
-
-    if model is not None and qrels is not None:
-        raise UsageError("--model and --qrels: give the weights, or judgments to learn them from")
-    if not tag.split() == [tag]:
-        raise UsageError(f"--tag {tag!r}: the tag of a run is one word")
-    if json and to is not None:
-        raise UsageError("--json and --to: give one of them")
-    if cutoff is not None and run_out is None:
-        raise UsageError("--cutoff: name the file of the fused run by --run-out")
-    if report is not None and (qrels is None or kfold < 2):
-        raise UsageError("--report: its comparison needs --qrels, and --kfold 2 or more")
-    for path, name in ((out, "--out"), (run_out, "--run-out"), (report, "--report")):
-        if path is not None:
-            check = check_page if path is report else check_file
-            check(path, name, qrels, model, *runs, printing=True)
-    table = None
-    with usage():
-        if model is None:
-            fusion = Fusion(measure, normalise=normalise, rule=rule, random_state=seed)
-        else:
-            fusion = Fusion.load(model)
-        refuse_absent_columns([*runs, *([qrels] * (qrels is not None))], reading)
-        loaded = _read_runs(runs, qrels, reading, without_self)
-        if model is None:
-            fusion.fit(loaded)
-            folds = min(kfold, fusion.n_judged_)
-            if report is not None or (folds > 1 and to is None):
-                table = fusion.cross_validate(loaded, kfold=folds)
-        groups, scores = fusion.ranked(loaded)
-        engine = None if to is None else fusion.engine(to)
-    if out is not None:
-        fusion.save(out)
-    if report is not None and table is not None:
-        from directrank.apps.report import write_report
-
-        content = replace(table.content, command=["directrank", *sys.argv[1:]])
-        write_report(type(table)(content), report)
-    if run_out is not None:
-        form = format_of_scores(None, run_out)
-        if cutoff is not None:
-            from directrank.apps.cli.commands.cutting import cut_ranking
-
-            groups, scores = cut_ranking(cutoff, None, groups, scores)
-        # One score per line would not say whose it is.
-        form = format_of_scores("trec", None) if form.name == "scores" else form
-        write_atomically(run_out, form.content(groups, scores, tag))
-    if json:
-        facts = {
-            "measure": fusion.measure,
-            "rule": fusion.rule,
-            "judged_queries": fusion.n_judged_,
-            "normalisation": fusion.normalisation_,
-            "learned_share": fusion.share_,
-            "weights": dict(zip(fusion.runs_, fusion.weights_.tolist(), strict=True)),
-        }
-        print_json({**facts, "comparison": table and table.to_dict(), "notes": loaded.notes})
-        return
-    lines = [f"note: {note}" for note in loaded.notes]
-    if {*loaded.names} != {*fusion.runs_}:
-        pairs = (f"{name} as {expected}" for name, expected in zip(loaded.names, fusion.runs_, strict=True))
-        lines.append(f"note: runs are taken in the order of the fusion's: {', '.join(pairs)}")
-    if engine is not None:
-        sys.stdout.write(engine.content.decode())
-        lines += [f"needs: {need}" for need in engine.needs] + [
-            f"changed: {change}" for change in engine.changes
-        ]
-    else:
-        if table is not None:
-            print_table(table.headline("standard"))
-            _print_differences(table)
-            print()
-        for sentence in table.content.conclusions if table else [fusion.summary()]:
-            print_paragraph(sentence)
-    if out is not None:
-        lines.append(f"Written: {out}, the weights" + "; --run-out writes the fused run" * (run_out is None))
-    if report is not None:
-        lines.append(f"Written: {report}")
-    if run_out is not None:
-        lines.append(f"Written: {run_out}, {groups.n_docs} documents of {groups.n_queries} queries")
-    remark(*lines)
-
-
-def _read_runs(runs: list[Path], qrels: Path | None, how: Any, without_self: bool) -> Any:
-    """Return runs with judgments: of the forms of `evaluate`, or else of those of `features`."""
-    from directrank.apps.fusion import Runs
-
-    try:
-        return Runs.read(runs, qrels, how=how, without_self=without_self)
-    except DataError as error:
-        if qrels is None:
-            raise
-        from directrank.apps.text import read_judgments
-
-        unjudged = Runs.read(runs, how=how, without_self=without_self)
-        try:
-            judgments, lines = read_judgments(qrels)
-            judged = Runs.read(runs, judgments, how=how, without_self=without_self)
-        except (DataError, ValueError):
-            raise error from None
-        return replace(judged, notes=[*lines, *unjudged.notes, *judged.notes[len(unjudged.notes) :]])
