@@ -1,13 +1,13 @@
 """The interface of features, and features of this process: in an array, which may be mapped from a file."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from directrank.features.shards import Shard, make_shards, map_in_order
+from directrank.features.shards import Shard, make_shards, map_in_order, results_in_order
 from directrank.kernels.aligned import aligned_zeros
 from directrank.storage.mapped import is_mapped, temporary_matrix
 
@@ -101,12 +101,18 @@ class ArrayFeatures(Features):
 
     def over_shards(self, function, *arguments, rows=(), n_threads=1) -> list[ShardResult]:
         """Return what a function returns for each shard; see `Features`."""
+        return list(self._results(function, arguments, rows, n_threads))
 
+    def total(self, function, *arguments, rows=(), n_threads=1) -> ShardResult:
+        """Return the sum over shards, of which few are in memory at once; see `Features`."""
+        return sum(self._results(function, arguments, rows, n_threads))
+
+    def _results(self, function, arguments, rows, n_threads: int) -> Iterator[ShardResult]:
         def applied(shard: Shard) -> ShardResult:
             parts = (vector[shard.rows] for vector in rows)
             return function(*self._of(shard), *arguments, *parts)
 
-        return map_in_order(applied, self.shards, n_threads)
+        return results_in_order(applied, self.shards, n_threads)
 
     def transformed(
         self, function, *arguments, n_features=None, dtype=np.float32, n_threads=1, in_place=False

@@ -79,15 +79,19 @@ def binned_on_shards(features: Features, live: np.ndarray, most: int, n_threads:
     n_docs, n_features = features.shape
     bins = _empty(np.arange(n_docs), n_features, None)
     n_live = np.count_nonzero(live)
+    room = np.empty((TILE + 2, n_docs), np.uint32)
     for first in range(0, n_features, TILE):
         some = slice(first, min(first + TILE, n_features))
-        pieces = features.over_shards(_keys_of_shard, some, rows=(live,), n_threads=n_threads)
-        keys, end = np.empty((some.stop - first, n_live), np.uint32), n_live
-        while pieces:  # each is freed as it is copied
-            piece = pieces.pop()
-            start = end - piece.shape[1]
-            keys[:, start:end], end = piece, start
-        _find_bins(keys, most, bins, some, np.empty((2, n_live), np.uint32))
+        keys = room[: some.stop - first]
+        if features.workers is None:  # Shards write what others would send, as much again.
+            features.over_shards(_write_keys, some, rows=(keys.T,), n_threads=n_threads)
+        else:
+            pieces = features.over_shards(_keys_of_shard, some, n_threads=n_threads)
+            np.concatenate(pieces, axis=1, out=keys)
+        if n_live < n_docs:
+            for of_column in keys:
+                of_column[:n_live] = of_column[live]
+        _find_bins(keys[:, :n_live], most, bins, some, room[TILE:, :n_live])
     tiles = features.objects(_tiles_of_shard, bins.thresholds, bins.n_values, n_threads=n_threads)
     return replace(bins, tiles=tiles)
 
@@ -178,8 +182,12 @@ def _keys(bits: np.ndarray, rows: np.ndarray, some: slice) -> np.ndarray:
     return keys
 
 
-def _keys_of_shard(features: np.ndarray, indptr, blocks, some: slice, live: np.ndarray) -> np.ndarray:
-    return _keys(features.view(np.uint32), np.flatnonzero(live).astype(np.uint32), some)
+def _keys_of_shard(features: np.ndarray, indptr, blocks, some: slice) -> np.ndarray:
+    return _keys(features.view(np.uint32), np.arange(len(features), dtype=np.uint32), some)
+
+
+def _write_keys(features: np.ndarray, indptr, blocks, some: slice, keys: np.ndarray) -> None:
+    keys.T[:] = _keys_of_shard(features, indptr, blocks, some)
 
 
 def _tiles_of_shard(features: np.ndarray, indptr, blocks, thresholds, n_values) -> np.ndarray:
