@@ -33,6 +33,8 @@ from directrank.kernels.aligned import aligned_zeros
 
 #: Columns whose rows are copied at a time when an array is reordered in place.
 COLUMNS_AT_ONCE = 8
+#: How many documents a digest reads.
+DIGESTED = 64
 
 
 class QueryGroups(Tabular):
@@ -176,10 +178,13 @@ class QueryGroups(Tabular):
         self.categories = {name: categories[name] for name in names if name in categories}
 
     def digest(self) -> str:
-        """Return a digest of the grades, and of a document of each shard: it takes a moment of no fit."""
-        rows = np.concatenate(self.source.over_shards(_first_row))
-        parts = (self.queries.indptr, self.queries.relevance, rows)
-        return blake2b(b"".join(part.tobytes() for part in parts), digest_size=8).hexdigest()
+        """Return a digest of the grades and of some documents; "" if features are in other processes."""
+        if self.source.workers is not None:
+            return ""
+        digest = blake2b(self.queries.indptr.tobytes(), digest_size=8)
+        digest.update(self.queries.relevance.tobytes())
+        digest.update(self.features[:: max(1, len(self.features) // DIGESTED)].tobytes())
+        return digest.hexdigest()
 
     def select(self, queries) -> "QueryGroups":
         """Return the selected queries, with their documents in the caller's row order.
@@ -459,7 +464,3 @@ def reorder(features: np.ndarray, rows: np.ndarray) -> np.ndarray:
         columns = features[:, first : first + COLUMNS_AT_ONCE]
         columns[:] = columns[rows]
     return features
-
-
-def _first_row(features: np.ndarray, indptr, blocks) -> np.ndarray:
-    return features[:1]

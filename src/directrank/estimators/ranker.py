@@ -119,13 +119,12 @@ def _scores_in_queries(features: np.ndarray, indptr: np.ndarray, blocks, scorer:
 def check_finite(ranker: object, solution: Solution) -> None:
     """Raise `MethodError` if a coefficient or a number of the certificate is not finite."""
     coefficients = getattr(solution.scorer, "coefficients", 0.0)
-    wrong = [
-        f"its {name.replace('_', ' ')} is"
-        for name, value in solution.certificate.items()
-        if not np.isfinite(value)
-    ]
+    wrong = []
     if coefficients is None or not np.isfinite(np.asarray(coefficients, np.float64)).all():
-        wrong.insert(0, "its coefficients are")
+        wrong.append("its coefficients are")
+    for name, value in solution.certificate.items():
+        if not np.isfinite(value):
+            wrong.append(f"its {name.replace('_', ' ')} is")
     if wrong:
         easier = ", or ".join(_milder(ranker)) or SCALE
         raise MethodError(f"{type(ranker).__name__} has diverged, {wrong[0]} not finite: {easier}")

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -109,8 +110,7 @@ class ArrayFeatures(Features):
 
     def _results(self, function, arguments, rows, n_threads: int) -> Iterator[ShardResult]:
         def applied(shard: Shard) -> ShardResult:
-            parts = (vector[shard.rows] for vector in rows)
-            return function(*self._of(shard), *arguments, *parts)
+            return function(*self._of(shard), *arguments, *map(itemgetter(shard.rows), rows))
 
         return results_in_order(applied, self.shards, n_threads)
 

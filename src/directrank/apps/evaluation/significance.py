@@ -26,6 +26,7 @@ __all__ = [
     "Estimate",
     "PairedTest",
     "Randomisation",
+    "benjamini_hochberg",
     "bootstrap_interval",
     "contrasts",
     "effect_size",
