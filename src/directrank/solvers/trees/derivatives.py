@@ -44,17 +44,17 @@ class Derivatives:
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the objective, and gradient and curvature of each document, float64, in inner order."""
         objective = self.objective
-        typed = scores.astype(objective.dtype)
+        typed = scores.astype(objective.dtype, copy=False)
         if Reweighable in objective.offers:
             objective.reweigh(typed)
         value, gradient, curvature = objective.derivatives(typed)
         curvature = curvature.astype(np.float64)
-        del typed
         if self.first is None:
             self.factor *= _to_one(self.factor * curvature)
             self.first = self.factor * curvature
         curvature *= self.factor
-        np.maximum(curvature, FLOOR * self.first, out=curvature)
+        for some in pieces(len(curvature)):
+            np.maximum(curvature[some], FLOOR * self.first[some], out=curvature[some])
         gradient = gradient.astype(np.float64)
         gradient *= self.factor
         return value, gradient, curvature

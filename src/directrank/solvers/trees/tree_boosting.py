@@ -30,6 +30,7 @@ from directrank.solvers.trees.growing import (
     WORDS,
     Limits,
     packed,
+    pieces,
 )
 
 #: Leaves of a tree and intervals of a feature, by default, and where features outnumber documents.
@@ -211,11 +212,11 @@ class TreeBoosting(Solver):
         if grower and kept:
             trees = grower.trees(kept)
         if scorer.n_trees:
-            pieces, n_features = [scorer, trees], features.shape[1]
-            if any(isinstance(piece, SetTrees) for piece in pieces):
-                trees = SetTrees.joined(pieces, n_features).without_unused(n_features)
+            both, n_features = [scorer, trees], features.shape[1]
+            if any(isinstance(each, SetTrees) for each in both):
+                trees = SetTrees.joined(both, n_features).without_unused(n_features)
             else:
-                trees = Trees.concatenate(pieces)
+                trees = Trees.concatenate(both)
             message += f", after {scorer.n_trees} of the start"
         return Solution(trees, "complete", {"objective": float(value)}, trace, message, kept)
 
@@ -226,7 +227,8 @@ def _values(
     """Add trees to scores, and yield the objective after each, until one changes no score."""
     while grower.grow(*numbers):
         scores = base.copy()
-        scores[live] += grower.scores()
+        grower.add_to(scores)
+        scores = scores.astype(derivatives.objective.dtype)  # Memory is short here: these are half as large.
         del numbers
         after = derivatives(scores)
         del scores
@@ -270,9 +272,11 @@ class _Model:
         among[self.places] = values
         return among
 
-    def scores(self) -> np.ndarray:
-        """Return the scores of the training documents."""
-        return self.of_documents[self.places]
+    def add_to(self, scores: np.ndarray) -> None:
+        """Add the scores of the trees to those of the training documents, among all."""
+        rows = self.columns.rows
+        for some in pieces(len(rows)):
+            scores[rows[some]] += self.of_documents[some]
 
     def monitored(self) -> np.ndarray:
         """Return the scores of the documents that the monitor judges."""
