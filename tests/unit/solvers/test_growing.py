@@ -27,7 +27,9 @@ def grown(X, g, h, scorer=None, n_trees=1, **parameters):
     model = TreeBoosting(**parameters).begin(X, h > 0, X, float(h.sum()), 0, scorer or Trees())
     for _ in range(n_trees):
         model.grow(whole_numbers(np.asarray(g, np.float64)[h > 0]), whole_numbers(h[h > 0]))
-    return model.trees(n_trees), model.scores()
+    scores = np.zeros(len(X))
+    model.add_to(scores)
+    return model.trees(n_trees), scores[h > 0]
 
 
 def rows_of_nodes(tree, X):
