@@ -10,7 +10,7 @@ pd = pytest.importorskip("pandas")
 #: Brands whose effects all matter, which sets gather; and three that matter among many that do not.
 EVERY = np.random.default_rng(7).normal(size=120) * 1.5
 FEW = np.where(np.arange(200) < 3, 4.0, 0.0)
-MADE = {"sets": (EVERY, 100), "single": (FEW, 150)}
+MADE = {"sets": (EVERY, 100), "single": (FEW, 300)}
 
 
 def shop(effect, n_queries, seed):
